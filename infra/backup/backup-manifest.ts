@@ -73,7 +73,7 @@ async function parsed(path: string): Promise<unknown> {
   try {
     text = await readFile(path, 'utf8');
   } catch (cause) {
-    throw new Error(`${path} cannot be read: this is no backup, or one that never ended.`, { cause });
+    throw new Error(`${path} cannot be read: this is not a backup, or an incomplete one.`, { cause });
   }
   try {
     return JSON.parse(text) as unknown;

@@ -17,7 +17,7 @@ export function refuseOutsideHome({ database, eventStoreUrl }: Config): void {
   ];
   if (outside.length === 0) return;
   throw new Error(
-    `${outside.join(' and ')} ${outside.length > 1 ? 'are' : 'is'} set: this command is for the embedded home only; docs/backup.md says how servers of your own are saved and restored.`,
+    `${outside.join(' and ')} ${outside.length > 1 ? 'are' : 'is'} set: this command is for the embedded home only; docs/backup.md describes how to back up and restore your own servers.`,
   );
 }
 
@@ -34,7 +34,7 @@ export async function openEmbeddedHome(dataDir: string, log: Log): Promise<Embed
   // Read from the folder and not from run.json, which names the running gateway's database, wherever that is.
   const server = await readPostmasterFile(join(folder, 'cluster'));
   if (server?.ready !== true) {
-    throw new Error(`The Postgres in ${folder} is starting or ending at this moment: try again.`);
+    throw new Error(`The Postgres in ${folder} is starting or stopping: try again.`);
   }
   const password = (await readFile(join(folder, 'password'), 'utf8')).trim();
   return {

@@ -75,7 +75,7 @@ async function loadTable(
   }
   if (rows.rowCount === file.rows) return;
   throw new Error(
-    `${path} is damaged: it gave ${String(rows.rowCount)} rows, ${String(file.rows)} were written.`,
+    `${path} is damaged: it has ${String(rows.rowCount)} rows, ${String(file.rows)} were written.`,
   );
 }
 

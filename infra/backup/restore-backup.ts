@@ -61,7 +61,7 @@ async function refuseFilled(dataDir: string, keyFile: string): Promise<void> {
 async function removeUnfinished({ dataDir, log }: RestoreOptions): Promise<void> {
   const unfinished = join(dataDir, UNFINISHED);
   if (await ownerIsAlive(join(unfinished, 'owner'))) {
-    throw new Error(`Another restore into ${dataDir} is under way.`);
+    throw new Error(`Another restore into ${dataDir} is running.`);
   }
   await stopOrphan(join(unfinished, 'cluster'), log);
   await rm(unfinished, { recursive: true, force: true });

@@ -43,7 +43,7 @@ export async function writeBackup({ url, target, report, signal }: BackupOptions
     await writeManifest(unfinished, manifest);
     await flushFolder(unfinished);
     await rename(unfinished, target).catch((cause: unknown) => {
-      throw new Error(`The backup cannot be given the name ${target}: ${String(cause)}`, { cause });
+      throw new Error(`The backup cannot be renamed to ${target}: ${String(cause)}`, { cause });
     });
     await flushFolder(dirname(target));
     return manifest;
@@ -61,7 +61,7 @@ async function refuseFilled(target: string): Promise<void> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
     throw error;
   }
-  if (entries.length > 0) throw new Error(`${target} is not empty: name a folder that is not there yet.`);
+  if (entries.length > 0) throw new Error(`${target} is not empty: name a folder that does not exist yet.`);
 }
 
 async function saveSnapshot(url: string, writing: TableWriting): Promise<Manifest> {

@@ -219,7 +219,7 @@ async function* limited(
 }
 
 const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('payload_too_large', `At most ${String(maxBytes)} bytes are taken here.`, {
+  new GatewayError('payload_too_large', `At most ${String(maxBytes)} bytes are accepted.`, {
     details: { max_bytes: maxBytes },
   });
 

@@ -68,7 +68,7 @@ export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router 
   });
   router.all(['/', `/${files.version}/:name`], (_, response) => {
     response.setHeader('Allow', 'GET, HEAD');
-    refuseRequest(response, new GatewayError('method_not_allowed', 'This path takes GET and HEAD.'));
+    refuseRequest(response, new GatewayError('method_not_allowed', 'This path accepts only GET and HEAD.'));
   });
   return router;
 }

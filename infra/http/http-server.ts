@@ -174,7 +174,7 @@ function assemble({ faces, checks }: Served, { log }: HttpOptions): Express {
   if (faces) app.get('/', nameAdapters);
   app.use((_, response) => {
     const hint = faces ? 'GET / names what is.' : 'this process answers /health/live and /health/ready only.';
-    refuseRequest(response, new GatewayError('not_found', `Nothing is served here; ${hint}`));
+    refuseRequest(response, new GatewayError('not_found', `There is nothing at this path; ${hint}`));
   });
   return app;
 }
@@ -256,5 +256,5 @@ function end(response: ServerResponse): void {
     return;
   }
   response.once('finish', () => socket.destroy());
-  refuseRequest(response, new GatewayError('request_timeout', 'The body came too slowly; send it again.'));
+  refuseRequest(response, new GatewayError('request_timeout', 'The request body arrived too slowly; send it again.'));
 }

@@ -32,9 +32,9 @@ const FORGET = `
 export async function rememberExpunged(
   sql: Sql,
   { mailboxNumber, folderNumber, uidValidity }: Omit<MessagePlace, 'uid'>,
-  departed: readonly ExpungedMessage[],
+  expunged: readonly ExpungedMessage[],
 ): Promise<void> {
-  const named = departed
+  const named = expunged
     .map((message) => ({ ...message, messageId: storableId(message) }))
     .filter(({ messageId, provider_id }) => messageId !== null || provider_id !== null);
   if (named.length === 0) return;

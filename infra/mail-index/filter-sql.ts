@@ -128,7 +128,7 @@ const key = (column: string, text: string, parameters: Parameters): Condition =>
 
 /**
  * The message is in one of the threads with these names. Nothing remains to be checked: keys come from keyed hashes, so
- * that nobody can choose names with colliding keys.
+ * that names with colliding keys cannot be chosen.
  */
 export const inThreads = (nameKeys: readonly string[], parameters: Parameters): Condition =>
   exact(

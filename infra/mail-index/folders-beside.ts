@@ -1,7 +1,4 @@
-/**
- * The other folders of a folder's messages, according to the mirrors: for a server that shows one message in several
- * folders.
- */
+/** The other folders of a folder's messages, according to the mirrors: for a server that shows one message in several folders. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { FolderKey, MirroredMessage } from './folder-mirror.ts';
 import { providerColumn } from './message-row.ts';

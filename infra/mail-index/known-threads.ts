@@ -4,10 +4,7 @@ import type { ThreadsAsked, ThreadsNow, WholeMailbox } from './folder-mirror.ts'
 import { keyOfText } from './message-row.ts';
 import { inThread, joinThreads, type KnownThread, threadNames } from './join-threads.ts';
 
-/**
- * The keys of all names of the threads that have one of the names `keys`, a parameter of type `bigint[]`, of the mailbox
- * `$1`.
- */
+/** The keys of all names of the threads that have one of the names `keys`, a parameter of type `bigint[]`, of the mailbox `$1`. */
 export const namesOfThreads = (keys: string): string => `
   array(select other.name_key from mirror.thread_name own join mirror.thread_name other
     on other.mailbox_number = own.mailbox_number and other.thread_key = own.thread_key

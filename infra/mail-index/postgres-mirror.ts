@@ -51,10 +51,7 @@ const TABLES = [
   'mirror.thread_version',
 ] as const;
 
-/**
- * An answer of several statements is read again when a mirror changed between them; if it keeps changing, the query runs
- * live.
- */
+/** An answer of several statements is read again when a mirror changed between them; if it keeps changing, the query runs live. */
 const MOST_READS = 3;
 
 /** The threads of a query without thread ids. */

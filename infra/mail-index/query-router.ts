@@ -84,7 +84,7 @@ export class QueryRouter {
     const { index } = this.#options;
     return new GatewayError(
       'index_building',
-      'What belongs to a conversation is known once the index of this mailbox is complete; try again, or ask without threads.',
+      'Conversations are known once the index of this mailbox is complete; try again, or ask without threads.',
       {
         details: mailbox === null ? {} : { ...(await index.progress(mailbox.mailboxNumber)) },
         retryAfterSeconds: RETRY_SECONDS,
@@ -129,7 +129,7 @@ export class QueryRouter {
     if (total === 0 && indexed === 0) return error;
     return new GatewayError(
       'index_building',
-      'The index of this mailbox is being brought up to date, and without it this would take too many messages; try again.',
+      'The index of this mailbox is being updated, and without it this query needs too many messages; try again.',
       { details: { indexed, total }, retryAfterSeconds: RETRY_SECONDS, cause: error },
     );
   }
@@ -154,10 +154,7 @@ function lastPosition(states: readonly FolderState[]): Position | null {
   return known.reduce<Position | null>((last, each) => (last === null || each > last ? each : last), null);
 }
 
-/**
- * Without CONDSTORE, flags are compared only at intervals: changes since then are not in any mirror, so the count is not
- * exact.
- */
+/** Without CONDSTORE, flags are compared only at intervals: changes since then are not in any mirror, so the count is not exact. */
 const exactnessOf = (
   { countOnly, filter }: MailQuery,
   states: readonly FolderState[],

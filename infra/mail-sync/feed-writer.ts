@@ -43,10 +43,7 @@ export class FeedWriter {
     await this.#note(this.#streamOf(now));
   }
 
-  /**
-   * Returns the log position of the last fact. Throws `MailboxLost` when another worker may have written,
-   * `store_unavailable`.
-   */
+  /** Returns the log position of the last fact. Throws `MailboxLost` when another worker may have written, `store_unavailable`. */
   async append(facts: readonly Fact<FeedEvent>[]): Promise<Position> {
     const { ports, author, lease } = this.#options;
     const now = ports.clock.now();

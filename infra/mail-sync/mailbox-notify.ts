@@ -28,10 +28,7 @@ export async function notifyMailbox(sql: Sql, mailboxId: string, folders: readon
   await sql.query('select pg_notify($1, $2)', [MAILBOX_CHANNEL, encodeNotification(mailboxId, folders)]);
 }
 
-/**
- * Announces that these mailboxes have no worker any more, as a request to poll all their folders. Throws
- * `store_unavailable`.
- */
+/** Announces that these mailboxes have no worker any more, as a request to poll all their folders. Throws `store_unavailable`. */
 export async function notifyMailboxes(sql: Sql, mailboxIds: readonly string[]): Promise<void> {
   const rings = mailboxIds.map((mailboxId) => encodeNotification(mailboxId, []));
   await sql.query('select pg_notify($1, ring) from unnest($2::text[]) as ring', [MAILBOX_CHANNEL, rings]);

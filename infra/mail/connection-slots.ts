@@ -25,7 +25,7 @@ const LEARNED_FOR_MS = 10 * 60_000;
 const ORDER: readonly Holder[] = ['interactive', 'watch', 'bulk'];
 
 export class ConnectionSlots {
-  /** Called when somebody waits that only the watch can let through. */
+  /** Called when a caller waits that only the watch can let through. */
   onWatchWanted: (() => void) | null = null;
   readonly #options: SlotOptions;
   /** What the server was observed to allow; null = as configured. */

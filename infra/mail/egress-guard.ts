@@ -85,7 +85,7 @@ async function resolved(resolve: Resolve, host: string): Promise<readonly string
 const blocked = (host: string, port: number): GatewayError =>
   new GatewayError(
     'target_blocked',
-    `${host}:${String(port)} is not a public mail server and no egress rule opens it; an operator can with EGRESS_ALLOW_MAIL.`,
+    `${host}:${String(port)} is not a public mail server and no egress rule allows it; an operator can add one with EGRESS_ALLOW_MAIL.`,
     { details: { reason: 'egress', host, port } },
   );
 

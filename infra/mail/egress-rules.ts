@@ -26,7 +26,7 @@ export function parseEgressRule(entry: string): EgressRule {
 }
 
 const badEntry = (entry: string): Error =>
-  new Error(`"${entry}" is no network: write CIDR[:port or :*], such as 10.0.0.0/8 or [fd00::/8]:1143.`);
+  new Error(`"${entry}" is not a network: use CIDR[:port or :*], such as 10.0.0.0/8 or [fd00::/8]:1143.`);
 
 function splitPort(entry: string): { network: string; port: EgressRule['port'] } {
   const bracketed = /^\[([^\]]+)\](?:\/(\d+))?(?::(\d+|\*))?$/.exec(entry);

@@ -148,7 +148,7 @@ export class ImapGateway implements MailPort {
   /**
    * Borrows a bare connection with bulk priority for a step of the mailbox's worker: one of its own where there is room, so
    * that the folders callers left open stay open. It is not kept: a worker seldom has work, and there are many workers. The
-   * work has to end soon when somebody waits (`isWanted`). Throws as `withMailbox`.
+   * work has to end soon when a caller waits (`isWanted`). Throws as `withMailbox`.
    */
   async withConnection<T>(
     mailboxId: string,

@@ -23,7 +23,7 @@ export function assertPlainIsLocal(settings: HostSettings, target: VettedTarget)
   if (settings.security !== 'none' || target.isLoopback) return;
   throw new GatewayError(
     'target_blocked',
-    'A connection without TLS is allowed to this machine only; use security "tls" or "starttls".',
+    'Connections without TLS are allowed only to this machine; use security "tls" or "starttls".',
     { details: { reason: 'plain_connection', host: settings.host, port: settings.port } },
   );
 }
@@ -73,10 +73,7 @@ const authOf = (login: MailLogin): { user: string; pass: string } | { user: stri
     ? { user: login.username, accessToken: login.accessToken }
     : { user: login.username, pass: login.password };
 
-/**
- * Connects and logs in, in at most `loginTimeoutMs`. Throws `target_blocked`, `mailbox_unavailable` or
- * `mailbox_auth_failed`.
- */
+/** Connects and logs in, in at most `loginTimeoutMs`. Throws `target_blocked`, `mailbox_unavailable` or `mailbox_auth_failed`. */
 export async function logIn(
   settings: HostSettings,
   login: MailLogin,

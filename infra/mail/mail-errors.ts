@@ -75,8 +75,8 @@ type Reason = 'tls' | 'timeout' | 'refused' | 'protocol' | 'unreachable';
 const MESSAGES: Readonly<Record<Reason, string>> = {
   tls: 'The mail server offers no TLS connection that can be trusted; check port, security and certificate.',
   timeout: 'The mail server did not answer in time; try again.',
-  refused: 'The mail server does not take connections on this port; check host and port, or try again.',
-  protocol: 'What answers on this port is no mail server of this kind; check host, port and security.',
+  refused: 'The mail server does not accept connections on this port; check host and port, or try again.',
+  protocol: 'The server on this port does not speak the expected protocol; check host, port and security.',
   unreachable: 'The mail server cannot be reached; try again.',
 };
 

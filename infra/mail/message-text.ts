@@ -25,7 +25,7 @@ const MOST_CHOICES = 3;
 /** Spaces and zero-width characters: what newsletters put in place of text. */
 const BLANK = /^[\s\u00ad\u034f\u200b-\u200f\u2060\ufeff]*$/;
 
-/** How much text is wanted, and from which alternative. */
+/** How much text to return, and from which alternative. */
 export interface TextRequest {
   readonly chars: number;
   readonly source: BodySource;

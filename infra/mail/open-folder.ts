@@ -19,10 +19,7 @@ export async function openIfThere(
   }
 }
 
-/**
- * The folder is not where the last list had it: renamed or removed since. The next list, which follows at once, shows
- * which.
- */
+/** The folder is not where the last list had it: renamed or removed since. The next list, which follows at once, shows which. */
 export class FolderGone extends GatewayError {
   readonly path: string;
 
@@ -56,10 +53,7 @@ export async function openListed(
   return open;
 }
 
-/**
- * What a refused command means: some servers (Cyrus) refuse every command in a folder that was renamed or removed while
- * open.
- */
+/** What a refused command means: some servers (Cyrus) refuse every command in a folder that was renamed or removed while open. */
 export async function refusalIn(connection: ImapConnection, error: unknown): Promise<unknown> {
   const path = connection.openPath;
   const isRefused =

@@ -182,6 +182,6 @@ export const placeKey = ({ folderNumber, uid }: Place): string => `${String(fold
 export const tooWide = (limit: number): GatewayError =>
   new GatewayError(
     'filter_unsupported',
-    `Answering this needs more than ${String(limit)} messages to be fetched, which is the limit without an index; narrow it by folder, date, flags or size.`,
+    `This query needs more than ${String(limit)} messages, the limit without an index; narrow it by folder, date, flags or size.`,
     { details: { limit } },
   );

@@ -34,10 +34,7 @@ export class MarkupThread {
     this.#limits = limits;
   }
 
-  /**
-   * Call it only after the previous job has ended. Throws `MarkupRefused` for a job beyond its limits, which ends the
-   * thread.
-   */
+  /** Call it only after the previous job has ended. Throws `MarkupRefused` for a job beyond its limits, which ends the thread. */
   run(job: MarkupJob): Promise<unknown> {
     if (this.#idle !== null) clearTimeout(this.#idle);
     const worker = this.#worker ?? this.#start();

@@ -43,10 +43,7 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 /** For connecting, sending and the whole answer. */
 export const ANSWER_TIMEOUT_MS = 8_000;
 
-/**
- * A `fetch` that connects only where the guard allows. Throws `target_blocked`, `mailbox_unavailable`, or the socket's
- * error.
- */
+/** A `fetch` that connects only where the guard allows. Throws `target_blocked`, `mailbox_unavailable`, or the socket's error. */
 export const guardedFetch =
   (guard: EgressGuard): CustomFetch =>
   async (url, { method, headers, body }) => {
@@ -57,7 +54,7 @@ export const guardedFetch =
   };
 
 const plain = (host: string): GatewayError =>
-  new GatewayError('target_blocked', 'OAuth without TLS is allowed to this machine only.', {
+  new GatewayError('target_blocked', 'OAuth without TLS is allowed only to this machine.', {
     details: { reason: 'plain_connection', host },
   });
 

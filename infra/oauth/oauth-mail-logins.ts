@@ -142,7 +142,7 @@ const nothingStored = (): GatewayError =>
 const otherHosts = (): GatewayError =>
   new GatewayError(
     'mailbox_auth_failed',
-    'The authorization was given for other hosts than the mailbox has now; authorize it again.',
+    'The authorization is for other hosts than the mailbox has now; authorize it again.',
     { details: { reason: 'authorized_for_other_hosts' } },
   );
 

@@ -1,7 +1,4 @@
-/**
- * One provider's authorization server: discovery, the code grant with PKCE, refresh, revocation. And the registered
- * providers.
- */
+/** One provider's authorization server: discovery, the code grant with PKCE, refresh, revocation. And the registered providers. */
 import * as oidc from 'openid-client';
 import {
   type MailProvider,

@@ -51,13 +51,13 @@ export async function loadMasterKey(file: string, { mayMake }: { mayMake: boolea
   const text = (await readKey(file)) ?? (mayMake ? await makeKey(file) : null);
   if (text === null) {
     throw new Error(
-      `The key file ${file} is missing: put back your copy of it or set KEY_FILE to where it is, a new key cannot open the vault.`,
+      `The key file ${file} is missing: restore it from your backup or set KEY_FILE to its location; a new key cannot open the vault.`,
     );
   }
   const bytes = Buffer.from(text.trim(), 'base64');
   if (bytes.length !== KEY_BYTES || bytes.toString('base64') !== text.trim()) {
     throw new Error(
-      `The key file ${file} does not hold 32 bytes as base64: restore it from your backup, a new key cannot open the vault.`,
+      `The key file ${file} does not hold 32 bytes as base64: restore it from your backup; a new key cannot open the vault.`,
     );
   }
   return createSecretKey(bytes);
@@ -68,7 +68,7 @@ async function readKey(file: string): Promise<string | null> {
   try {
     const { mode } = await stat(file);
     if ((mode & 0o077) !== 0) {
-      throw new Error(`The key file ${file} is open to other accounts: run "chmod 600" on it.`);
+      throw new Error(`The key file ${file} can be read by other accounts: run "chmod 600" on it.`);
     }
     return await readFile(file, 'utf8');
   } catch (cause) {
@@ -96,7 +96,7 @@ async function makeKey(file: string): Promise<string> {
   } catch (cause) {
     const winner = isTaken(cause) ? await readKey(file) : null;
     if (winner !== null) return winner;
-    throw new Error(`The key file ${file} cannot be made: ${String(cause)}`, { cause });
+    throw new Error(`The key file ${file} cannot be created: ${String(cause)}`, { cause });
   } finally {
     await rm(draft, { force: true });
   }

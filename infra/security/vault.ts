@@ -89,11 +89,11 @@ async function gatewayKey(
     // Read back: another gateway's may have been first.
     [row] = await stored();
   }
-  if (row === undefined) throw new Error(`The vault does not keep the key ${name}.`);
+  if (row === undefined) throw new Error(`The vault does not have the key ${name}.`);
   const key = unwrap(masterKey, row.wrapped, context);
   if (given !== null && !given.equals(key)) {
     throw new Error(
-      `SHARED_KEYS_FILE holds another key ${name} than this installation was set up with: every id made so far would stop working. Leave the setting out, or name the file of the first start.`,
+      `SHARED_KEYS_FILE has another key ${name} than this installation was set up with: every existing id would stop working. Remove the setting, or name the file of the first start.`,
     );
   }
   return createSecretKey(key);
@@ -115,7 +115,7 @@ async function signingKeys(sql: Sql, masterKey: KeyObject): Promise<[SigningKey,
     return { kid, privateKey, publicKey: createPublicKey(privateKey), retired };
   });
   const [active, ...others] = keys;
-  if (active === undefined) throw new Error('The vault does not keep the signing key.');
+  if (active === undefined) throw new Error('The vault does not have the signing key.');
   return [active, ...others];
 }
 

@@ -1,7 +1,4 @@
-/**
- * One SMTP connection: each step is bounded in time, and settled by whichever comes first – its answer or the connection's
- * end.
- */
+/** One SMTP connection: each step is bounded in time, and settled by whichever comes first – its answer or the connection's end. */
 import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection';
 
 type Done<T> = (error: Error | null | undefined, result?: T) => void;

@@ -103,7 +103,7 @@ export class SmtpSubmission implements Submission {
 }
 
 const withoutUtf8 = (): SubmissionFailure =>
-  new SubmissionFailure('The mail server takes no addresses beyond ASCII (SMTPUTF8).', {
+  new SubmissionFailure('The mail server does not accept addresses beyond ASCII (no SMTPUTF8).', {
     phase: 'envelope',
     verdict: 'never',
     code: 'operation_unsupported',
@@ -112,10 +112,7 @@ const withoutUtf8 = (): SubmissionFailure =>
     refused: [],
   });
 
-/**
- * A message passed to the SMTP client before its bytes may be sent: they follow once the server asked and the caller
- * agreed.
- */
+/** A message passed to the SMTP client before its bytes may be sent: they follow once the server asked and the caller agreed. */
 export class MessageSource extends Readable {
   readonly #asked = Promise.withResolvers<undefined>();
   #isComplete = false;

@@ -18,7 +18,7 @@ describe('a damaged backup', function () {
       const spoilt = await backup.copy();
       await rm(join(spoilt, 'manifest.json'));
       expect(await backup.refusal(spoilt)).to.match(
-        /manifest\.json cannot be read: this is no backup, or one that never ended/,
+        /manifest\.json cannot be read: this is not a backup, or an incomplete one/,
       );
     });
 

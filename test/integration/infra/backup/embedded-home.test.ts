@@ -104,7 +104,7 @@ describe('the home a backup is made of', function () {
       const { code, stdout, stderr } = await save({ [name]: value });
       expect([code, stdout]).to.deep.equal([1, '']);
       expect(stderr).to.equal(
-        `${name} is set: this command is for the embedded home only; docs/backup.md says how servers of your own are saved and restored.\n`,
+        `${name} is set: this command is for the embedded home only; docs/backup.md describes how to back up and restore your own servers.\n`,
       );
     }
     expect((await save(servers)).stderr).to.match(/^DATABASE_URL and EVENTSTORE_URL are set: .*\n$/);

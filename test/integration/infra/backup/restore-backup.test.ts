@@ -92,7 +92,7 @@ describe('restoreBackup', function () {
     it('is asked for when it is missing', async () => {
       const missing = join(backup.folder, 'nowhere.key');
       expect(await backup.refusal(backup.source, { keyFile: missing })).to.match(
-        /^The key file .*nowhere\.key is missing: put back your copy of it or set KEY_FILE/,
+        /^The key file .*nowhere\.key is missing: restore it from your backup or set KEY_FILE/,
       );
     });
 
@@ -120,7 +120,7 @@ describe('restoreBackup', function () {
       await cp(backup.keyFile, open);
       await chmod(open, 0o640);
       expect(await backup.refusal(backup.source, { keyFile: open })).to.include(
-        'is open to other accounts: run "chmod 600"',
+        'can be read by other accounts: run "chmod 600"',
       );
     });
   });
@@ -164,7 +164,7 @@ describe('restoreBackup', function () {
     const postgres = join(dataDir, 'postgres.unfinished', 'owner');
     await eventually(() => readFile(postgres));
     expect((await rejection(backup.restore(dataDir))).message).to.equal(
-      `Another restore into ${dataDir} is under way.`,
+      `Another restore into ${dataDir} is running.`,
     );
     await first;
     expect(await readdir(dataDir)).to.deep.equal(['postgres']);
@@ -200,7 +200,7 @@ describe('restoreBackup', function () {
       code: 1,
       stdout: '',
       stderr:
-        'EVENTSTORE_URL is set: this command is for the embedded home only; docs/backup.md says how servers of your own are saved and restored.\n',
+        'EVENTSTORE_URL is set: this command is for the embedded home only; docs/backup.md describes how to back up and restore your own servers.\n',
     });
     const usage = await runCommand('infra/admin/restore.ts', [], {});
     expect(usage.code).to.equal(1);

@@ -145,7 +145,7 @@ describe('writeBackup', function () {
     await mkdir(target, { recursive: true, mode: 0o755 });
     await backUp(target);
     expect((await rejection(backUp(target))).message).to.equal(
-      `${target} is not empty: name a folder that is not there yet.`,
+      `${target} is not empty: name a folder that does not exist yet.`,
     );
     expect(await besides(target)).to.deep.equal(['backup']);
   });

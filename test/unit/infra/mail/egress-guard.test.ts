@@ -53,7 +53,7 @@ describe('egress rules', () => {
       '10.0.0.0/x',
       '::1:143x',
     ]) {
-      expect(() => parseEgressRule(entry), entry).to.throw('is no network');
+      expect(() => parseEgressRule(entry), entry).to.throw('is not a network');
     }
   });
 

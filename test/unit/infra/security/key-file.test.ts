@@ -33,7 +33,7 @@ describe('key file', () => {
 
   it('is missed, not made anew, where something is kept under it', async () => {
     expect((await rejection(load(false))).message).to.equal(
-      `The key file ${file} is missing: put back your copy of it or set KEY_FILE to where it is, a new key cannot open the vault.`,
+      `The key file ${file} is missing: restore it from your backup or set KEY_FILE to its location; a new key cannot open the vault.`,
     );
     expect(await readdir(folder), 'nothing was made').to.deep.equal([]);
     const key = await load();
@@ -44,7 +44,7 @@ describe('key file', () => {
     await load();
     await chmod(file, 0o640);
     expect((await rejection(load())).message).to.equal(
-      `The key file ${file} is open to other accounts: run "chmod 600" on it.`,
+      `The key file ${file} can be read by other accounts: run "chmod 600" on it.`,
     );
   });
 
@@ -104,6 +104,6 @@ describe('a file of shared keys', () => {
     }
     await writeFile(file, JSON.stringify(whole));
     await chmod(file, 0o644);
-    expect((await rejection(loadSharedKeys(file))).message).to.include('open to other accounts');
+    expect((await rejection(loadSharedKeys(file))).message).to.include('can be read by other accounts');
   });
 });
