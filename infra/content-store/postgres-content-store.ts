@@ -187,7 +187,10 @@ export class PostgresContentStore implements ContentStore {
     try {
       await this.erase([id]);
     } catch (error) {
-      this.#log.warn('content store: unfinished content not erased', { content_id: id, error: String(error) });
+      this.#log.warn('content store: unfinished content not erased', {
+        content_id: id,
+        error: String(error),
+      });
     }
   }
 

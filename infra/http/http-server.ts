@@ -256,5 +256,8 @@ function end(response: ServerResponse): void {
     return;
   }
   response.once('finish', () => socket.destroy());
-  refuseRequest(response, new GatewayError('request_timeout', 'The request body arrived too slowly; send it again.'));
+  refuseRequest(
+    response,
+    new GatewayError('request_timeout', 'The request body arrived too slowly; send it again.'),
+  );
 }
