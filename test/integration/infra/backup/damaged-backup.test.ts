@@ -132,7 +132,7 @@ describe('a damaged backup', function () {
       const text = await plain('log.event');
       await backup.forge(spoilt, 'log.event', gzipSync(text.slice(text.indexOf('\n') + 1)));
       expect(await backup.refusal(spoilt)).to.match(
-        /log\.event\.copy\.gz is damaged: it gave 500 rows, 501 were written/,
+        /log\.event\.copy\.gz is damaged: it has 500 rows, 501 were written/,
       );
     });
 

@@ -84,9 +84,7 @@ describe('the home a backup is made of', function () {
     const owner = join(dataDir, 'postgres', 'owner');
     await takeFolder(owner, dataDir);
     try {
-      expect((await rejection(open())).message).to.match(
-        /is starting or ending at this moment: try again\.$/,
-      );
+      expect((await rejection(open())).message).to.match(/is starting or stopping: try again\.$/);
     } finally {
       await leaveFolder(owner);
     }

@@ -158,7 +158,7 @@ describe('writeBackup', function () {
       filled ??= writeFile(join(target, 'theirs'), 'x');
     };
     expect((await rejection(backUp(target, { report }))).message).to.match(
-      /^The backup cannot be given the name/,
+      /^The backup cannot be renamed to/,
     );
     expect(await besides(target)).to.deep.equal(['backup']);
     expect(await readdir(target)).to.deep.equal(['theirs']);
