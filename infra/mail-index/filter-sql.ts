@@ -7,7 +7,7 @@ import { foldText } from '../../commands/mail/fold-text.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import { bareMessageId, domainOf, foldKeyword, type LeafKey, leafKeys } from '../../commands/mail/matches.ts';
 import { ELEMENT, type Section, SECTION_END, SECTIONS } from './folded-words.ts';
-import { keyOfText } from './message-row.ts';
+import { keyOfText } from './join-threads.ts';
 import { namesOfThreads } from './known-threads.ts';
 
 export interface Condition {

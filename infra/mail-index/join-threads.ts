@@ -1,7 +1,7 @@
 /** Assigns messages to threads: the connected components of the names they have and refer to. Pure. */
+import { createHash } from 'node:crypto';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { namesOf } from '../../commands/mail/threads.ts';
-import { keyOfText } from './message-row.ts';
 
 /** A Message-ID in the index: the thread id of a thread that begins with it, and the short key of that. */
 export interface ThreadName {
@@ -95,3 +95,7 @@ class DisjointSets {
     if (first !== second) this.#parents.set(first, second);
   }
 }
+
+/** The first 64 bits of SHA-256, as Postgres's signed `bigint`: indexed instead of the text, and checked where it is found. */
+export const keyOfText = (text: string): string =>
+  String(createHash('sha256').update(text).digest().readBigInt64BE(0));

@@ -1,8 +1,7 @@
 /** Reads threads from the index: for messages fetched from the server, and for ids that callers name. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { ThreadsAsked, ThreadsNow, WholeMailbox } from './folder-mirror.ts';
-import { keyOfText } from './message-row.ts';
-import { inThread, joinThreads, type KnownThread, threadNames } from './join-threads.ts';
+import { inThread, joinThreads, keyOfText, type KnownThread, threadNames } from './join-threads.ts';
 
 /** The keys of all names of the threads that have one of the names `keys`, a parameter of type `bigint[]`, of the mailbox `$1`. */
 export const namesOfThreads = (keys: string): string => `

@@ -3,8 +3,7 @@ import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { bareMessageId } from '../../commands/mail/matches.ts';
 import type { MirroredMessage } from './folder-mirror.ts';
 import { foldedWords } from './folded-words.ts';
-import { type ThreadName, threadNames } from './join-threads.ts';
-import { createHash } from 'node:crypto';
+import { keyOfText, type ThreadName, threadNames } from './join-threads.ts';
 
 /** Columns of `mirror.message` that make a message, as `pg` returns them. */
 export interface MessageRow extends Record<string, unknown> {
@@ -200,7 +199,3 @@ export function storedFlags(flags: readonly string[]): StoredFlags {
 
 const keywordColumn = (keywords: readonly string[]): string | null =>
   keywords.length === 0 ? null : keywords.join(' ');
-
-/** The first 64 bits of SHA-256, as Postgres's signed `bigint`: indexed instead of the text, and checked where it is found. */
-export const keyOfText = (text: string): string =>
-  String(createHash('sha256').update(text).digest().readBigInt64BE(0));

@@ -4,7 +4,7 @@ import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { matches } from '../../commands/mail/matches.ts';
 import { keysetOf } from '../../commands/mail/message-order.ts';
 import { newestFirst, type Thread, threadsOf } from '../../commands/mail/threads.ts';
-import { keyOfText } from './message-row.ts';
+import { keyOfText } from './join-threads.ts';
 import type { PageReader } from './read-page.ts';
 
 /** Candidates read at once where they have to be checked: few at first, as most pages fill early. */
