@@ -1,6 +1,6 @@
 /**
- * The `Directory` port: this process's copy in memory, loaded from `read.directory` and then followed by a subscription
- * of its own, so that no request asks the database who its caller is.
+ * The `Directory` port: this process's copy in memory, loaded from `read.directory` and then followed from the log,
+ * so that no request asks the database who its caller is.
  */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Clock, Log, PersonalData, Sql } from '../../commands/ports/ports.ts';

@@ -101,12 +101,7 @@ export class AllStream {
         if (error instanceof CheckpointNotInLog) throw error;
         // Another log is reported once, where it is noticed.
         if (!(error instanceof LogReplaced))
-          reportFailure(
-            this.#parts.log,
-            'event store: read of $all failed, retrying',
-            { after: String(after) },
-            error,
-          );
+          reportFailure(this.#parts.log, 'read $all', { after: String(after) }, error);
         await backoff.pause(signal);
       }
     }

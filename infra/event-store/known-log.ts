@@ -1,7 +1,7 @@
 /**
  * What this process knows of the log, so that another log in its place is told apart: one that was emptied or restored from
  * an older backup while gateways run. Whatever were appended there no audit would ever know, so nothing is. The newest
- * event known tells: a log only grows, so whoever still holds it holds everything before it too.
+ * event known tells: a log only grows, so a log that still holds it holds everything before it too.
  */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
@@ -31,7 +31,7 @@ interface Comparison {
 export class KnownLog {
   readonly #reader: Pick<StreamReader, 'eventAt' | 'endPosition'>;
   readonly #log: Log;
-  /** The newest event this process has appended, was told of or has begun with. */
+  /** The newest event this process has appended, received or begun with. */
   #newest: KnownEvent | null = null;
   /** The newest position known to be in the log: a checkpoint may lie behind the newest event known. */
   #end: Position = -1n;
@@ -74,7 +74,7 @@ export class KnownLog {
     if (position > this.#end) this.#end = position;
   }
 
-  /** The end of the log as the first look at it shows it: from here on it has to be the same log. */
+  /** The end of the log at the first read: from here on it has to be the same log. */
   begin(newest: StoredEvent | null): void {
     if (this.#newest === null && newest && !newest.type.startsWith('$')) this.hold(newest);
   }
@@ -99,7 +99,7 @@ export class KnownLog {
     }
   }
 
-  /** Looks whether the log is still there. Throws as `confirm` does. */
+  /** Compares the log with what is known of it. Throws as `confirm` does. */
   async compare(): Promise<void> {
     const difference = await this.#findDifference();
     if (difference !== null && this.#difference === null) {

@@ -1,6 +1,6 @@
 /**
- * The `ChangeFeed` port: one subscription of this process to the feeds of all mailboxes and to operations. It begins at the
- * end of the log; what lies before is read from the mailbox's streams when somebody's cursor asks for it.
+ * The `ChangeFeed` port: this process follows the feeds of all mailboxes and the operations. It begins at the end of the log;
+ * earlier changes are read from the mailbox's streams when a cursor asks for them.
  */
 import { changesOf, feedStream } from '../../commands/feed/feed-events.ts';
 import type {
