@@ -55,7 +55,7 @@ export function assertApprovers(
   if (terms.quorum === 0) return;
   const eligible = eligibleApprovers(state, whose, terms).length;
   if (eligible >= terms.quorum) return;
-  const message = `This wants ${String(terms.quorum)} approvals of people with the role ${terms.approver_role} or above${
+  const message = `This requires ${String(terms.quorum)} approvals of people with the role ${terms.approver_role} or above${
     terms.exclude_owner ? ', other than the one behind the request' : ''
   }; ${String(eligible)} could give one. Nothing was done.`;
   throw new GatewayError('no_eligible_approver', message, {

@@ -150,7 +150,7 @@ export const sendDraftCapability = defineCapability({
   description:
     'Send a draft as it is; the mail goes out at once and cannot be taken back. Needs an idempotency key: a repeat with the ' +
     'same key never sends twice and answers with what became of the first call. completed: the mail server took the ' +
-    'message; draft.rejected names recipients it refused. approval_required: policy wants an approval first, ask with wants_to_send_draft. ' +
+    'message; draft.rejected names recipients it refused. approval_required: policy requires an approval first, request it with wants_to_send_draft. ' +
     'pending_commit: policy holds it back until draft.commit_at, and discard_draft ends it. provider_timeout ' +
     'with retry_at: it is retried automatically then; discard_draft ends that. provider_rejected: it was not sent, ' +
     'edit the draft and send it again. outcome_unknown: not known yet whether it was sent; do not send it again, ask ' +

@@ -175,7 +175,7 @@ async function lookIfPossible<T>(ports: Ports, isDue: boolean, look: () => Promi
     return await look();
   } catch (error) {
     if (!isDue || !(error instanceof GatewayError) || error.code === 'store_unavailable') throw error;
-    ports.log.warn('send: Sent folder unavailable', { code: error.code });
+    ports.log.warn('send: folder of sent mail unavailable', { code: error.code });
     return null;
   }
 }
