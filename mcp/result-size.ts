@@ -5,7 +5,6 @@
  * longest list, and `shortened` tells.
  */
 import { isJsonObject } from '../commands/values/json-object.ts';
-import { keptText } from './kept-texts.ts';
 import type { Tool } from './tool.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -22,7 +21,7 @@ const MAX_REPEATS = 4;
 const BODY_MARGIN = 0.9;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
-const jsonOf = keptText<unknown>((output) => JSON.stringify(output));
+const jsonOf = (output: unknown): string => JSON.stringify(output);
 
 /** Calls `invoke`, and again with a smaller page or shorter bodies while the answer is longer than `maxBytes`. */
 export async function invokeWithin<Outcome extends { readonly output: unknown }>(

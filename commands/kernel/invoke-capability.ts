@@ -9,7 +9,6 @@ import { RequestClaims } from './request-claims.ts';
 import type { About, Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { readInput } from './input-issues.ts';
-import { lastingItemsOf } from './lasting-items.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
 import { credentialIds } from '../values/event.ts';
 import { requireFreshPassword } from './step-up.ts';
@@ -113,19 +112,10 @@ export function parseInput(schema: z.ZodType, input: unknown): unknown {
   );
 }
 
-/** Answers a handler keeps and hands out again, and items that come again, are checked once. */
-const checked = new WeakSet<object>();
-
-/** An answer that breaks its own schema is a defect of ours: logged, and passed on as it is. */
+/** Output that breaks its own schema is a defect of the gateway: logged, and returned unchanged. */
 function checkOutput(capability: Capability, output: unknown, ports: Ports): unknown {
-  const kept = [output, lastingItemsOf(output)].filter((part) => typeof part === 'object' && part !== null);
-  const [whole, items] = kept;
-  if (whole !== undefined && checked.has(whole)) return output;
-  const isKnown = items !== undefined && checked.has(items);
-  const parsed = capability.output.safeParse(isKnown ? { ...whole, items: [] } : output);
-  if (parsed.success) {
-    for (const part of kept) checked.add(part);
-  } else {
+  const parsed = capability.output.safeParse(output);
+  if (!parsed.success) {
     ports.log.error('capability: response does not match its schema', {
       capability: capability.name,
       paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),

@@ -31,6 +31,8 @@ export interface MailQuery {
   readonly countOnly: boolean;
   /** Whole threads instead of messages, in the order of their first hit; `limit` and `after` count threads. */
   readonly byThread?: boolean;
+  /** The `version` of an answer to this query that the caller still has. */
+  readonly knownVersion?: string;
 }
 
 export interface MailQueryAnswer {
@@ -42,6 +44,10 @@ export interface MailQueryAnswer {
   readonly isExact?: boolean;
   /** `mail_server` when a filter was evaluated by the server (`body_contains`, `header`). */
   readonly evaluatedBy: 'gateway' | 'mail_server';
+  /** Changes with whatever the answer depends on; absent where that cannot be known. */
+  readonly version?: string;
+  /** The caller's `knownVersion` is still true, so the answer has no messages. */
+  readonly unchanged?: true;
   /** With `byThread`, instead of `messages`: the hits of each thread, newest first; of the others only the place counts. */
   readonly threads?: readonly (readonly FetchedMessage[])[];
 }

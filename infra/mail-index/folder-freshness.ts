@@ -1,6 +1,6 @@
 /** Whether the mirrors of folders equal the mail server now: at most one poll (STATUS) per folder and second. */
 import type { FolderRef } from '../../commands/mail/message.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import type { FolderState } from './folder-mirror.ts';
 
 const POLL_EVERY_MS = 1_000;

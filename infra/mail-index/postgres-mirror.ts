@@ -21,10 +21,10 @@ import {
 } from './folder-mirror.ts';
 import { foldersBeside } from './folders-beside.ts';
 import { queryIndex } from './query-mirror.ts';
-import { QueryCache } from './query-cache.ts';
 import { threadsNow } from './known-threads.ts';
 import { MirrorChanged, PageReader } from './read-page.ts';
 import { nameSome } from './thread-names.ts';
+import { UnchangedPages, versionOfPage } from './unchanged-pages.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
 /**
@@ -84,12 +84,12 @@ const FLAGS = `
 export class PostgresMailIndex implements MailIndex {
   readonly #sql: Sql;
   readonly #locators: Pick<Locators, 'thread'>;
-  readonly #cache: QueryCache;
+  readonly #unchanged: UnchangedPages;
 
   constructor(sql: Sql, locators: Pick<Locators, 'thread'>) {
     this.#sql = sql;
     this.#locators = locators;
-    this.#cache = new QueryCache(sql);
+    this.#unchanged = new UnchangedPages(sql);
   }
 
   async folder({ mailboxNumber, folderNumber }: FolderKey): Promise<FolderMirror | null> {
@@ -179,7 +179,7 @@ export class PostgresMailIndex implements MailIndex {
 
   async query(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
     try {
-      return (await this.#cache.find(mailbox, query)) ?? (await this.#readAtOnce(mailbox, query));
+      return (await this.#unchanged.find(mailbox, query)) ?? (await this.#readAtOnce(mailbox, query));
     } catch (error) {
       if (error instanceof MirrorNotReady) return null;
       throw error;
@@ -215,11 +215,12 @@ export class PostgresMailIndex implements MailIndex {
       const asked = { ...query, filter: withThreadIds(query.filter, threads.ids) };
       const reader = new PageReader(this.#sql, mailbox, asked, threads.version);
       try {
-        const answer = { ...(await queryIndex(reader, asked)), states: reader.states };
+        const found = await queryIndex(reader, asked);
+        const { states } = reader;
         if (query.byThread === true && reader.threadsVersion === null) return null;
         // A name that no message has yet may join any thread later.
-        if (ids.every((id) => threads.ids.has(id))) this.#cache.put(mailbox, query, answer);
-        return answer;
+        const isWhole = ids.every((id) => threads.ids.has(id));
+        return { ...found, states, ...(isWhole && versionOfPage(query, found, states)) };
       } catch (error) {
         if (!(error instanceof MirrorChanged)) throw error;
       }

@@ -1,7 +1,7 @@
 /** The `McpSessions` port on `vault.mcp_session`. Ids are stored as SHA-256: reading the table lends nobody a session. */
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import type { Clock, Log, Row, Sql } from '../../commands/ports/ports.ts';
 import type { McpSession, McpSessions } from '../../commands/ports/mcp.ts';
 

@@ -3,7 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { z } from 'zod';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 import type { AccessTokenClaims, Tokens } from '../../commands/ports/sign-in-port.ts';
 import type { SigningKey } from './vault.ts';

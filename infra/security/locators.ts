@@ -3,7 +3,7 @@
  * same place always gets the same id, and only ids made with the MAC key open.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { derivedId, fromBase32, toBase32 } from '../../commands/values/ids.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Locators, MessagePlace } from '../../commands/ports/ports.ts';

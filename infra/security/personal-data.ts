@@ -3,7 +3,7 @@
  * Erasing that key erases everything sealed under it, wherever it was copied.
  */
 import { createHash, createSecretKey, randomBytes } from 'node:crypto';
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Clock, PersonalData, Sql } from '../../commands/ports/ports.ts';

@@ -4,7 +4,7 @@
  * half an hour costs a query.
  */
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
-import { BoundedMap } from '../platform/bounded-map.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { SESSION_IDLE_MS } from '../../commands/accounts/session.ts';
 import type { SessionUse } from '../../commands/ports/sign-in-port.ts';
 import { listTokenUses } from '../../projections/token-use.ts';

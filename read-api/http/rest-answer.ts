@@ -4,21 +4,19 @@ import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/values/errors.ts';
 import { writePosition } from '../../commands/values/position.ts';
 import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
-import { jsonPieces } from './json-pieces.ts';
 
 export const API_PATH = '/api/v1';
 
-/** As bytes, not as text: of a text of some length Node writes a copy of three times that. */
-function send(response: ServerResponse, status: number, pieces: readonly Buffer[]): void {
+/** Written as bytes, not as text: of a text of some length Node writes a copy of three times that. */
+function send(response: ServerResponse, status: number, value: unknown): void {
+  const body = Buffer.from(JSON.stringify(value));
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': pieces.reduce((sum, { length }) => sum + length, 0),
+    'Content-Length': body.length,
   });
-  response.cork();
-  for (const piece of pieces) response.write(piece);
-  response.end();
+  response.end(body);
 }
 
 /** The output with the status and headers its capability declares. */
@@ -36,7 +34,7 @@ export function sendOutcome(
   const status = rest?.status ?? 200;
   if (status === 201 && rest?.location) response.setHeader('Location', `${API_PATH}${rest.location(output)}`);
   if (status !== 204) {
-    send(response, status, jsonPieces(output));
+    send(response, status, output);
     return;
   }
   response.writeHead(204);
@@ -53,7 +51,7 @@ export function sendError(response: ServerResponse, error: unknown, requestId: s
   if (body.retry_after_seconds !== undefined) {
     response.setHeader('Retry-After', String(Math.ceil(body.retry_after_seconds)));
   }
-  send(response, body.status, jsonPieces({ error: body }));
+  send(response, body.status, { error: body });
 }
 
 /**

@@ -16,7 +16,7 @@ import { howManyFit } from './answer-size.ts';
 import { type BodyWindow, textFor } from './body-choice.ts';
 import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from './message-view.ts';
 import { withFirstContacts } from './first-contacts.ts';
-import { showMessages } from './show-messages.ts';
+import { showPage } from './recent-pages.ts';
 
 /** A conversation, as far as its messages match: ids newest first, and the newest message as a summary. */
 export const ThreadItem = z.object({
@@ -77,9 +77,8 @@ export async function readMessages(context: Context, request: MessageRequest): P
     countOnly: view === 'count',
     byThread: view === 'threads',
   };
-  const answer = await ports.mail.query(mailbox.id, query);
   const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
-  const shown = answer.threads ? [] : await showMessages(context, viewing, answer.messages);
+  const { answer, items: shown } = await showPage(context, viewing, query);
   const fitting = answer.threads ? answer.messages.length : howManyFit(shown);
   const kept = answer.messages.slice(0, fitting);
   // Whether a word stands in a message is told by its count alone, and by an empty page, too.

@@ -4,7 +4,6 @@ import { eventCatalogue } from '../../../../commands/event-catalogue.ts';
 import { type Capability, defineCapability } from '../../../../commands/kernel/capability.ts';
 import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../commands/values/errors.ts';
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
-import { markLasting } from '../../../../commands/kernel/lasting-items.ts';
 import type { AccessEntry, Ports } from '../../../../commands/ports/ports.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -236,30 +235,5 @@ describe('invoking a capability', () => {
     });
     expect((await gateway.invoke(capability, {})).output).to.deep.equal({ ok: 'yes' });
     expect(lines).to.deep.equal(['capability: response does not match its schema']);
-  });
-
-  it('checks items that come again once, and what is around them every time', async () => {
-    const items = markLasting([{ ok: true }]);
-    let seen = 0;
-    const item = z.object({ ok: z.boolean().refine(() => (seen += 1) > 0) });
-    const output = z.object({ items: z.array(item), count: z.int() });
-    let count: unknown = 1;
-    const { capability } = probe({ output }, () => ({ items, count }));
-    for (let call = 0; call < 3; call += 1) {
-      expect((await gateway.invoke(capability, {})).output).to.deep.equal({
-        items: [{ ok: true }],
-        count: 1,
-      });
-    }
-    expect(seen).to.equal(1);
-    count = 'many';
-    expect((await rejection(gateway.invoke(capability, {}))).message).to.contain('probe breaks its schema');
-    const broken = probe({ output }, () => ({ items: brokenItems, count: 1 }));
-    const brokenItems = markLasting([{ ok: 'yes' }]);
-    for (let call = 0; call < 2; call += 1) {
-      expect((await rejection(gateway.invoke(broken.capability, {}))).message).to.contain(
-        'breaks its schema',
-      );
-    }
   });
 });

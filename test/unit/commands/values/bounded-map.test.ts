@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { BoundedMap } from '../../../../infra/platform/bounded-map.ts';
+import { BoundedMap } from '../../../../commands/values/bounded-map.ts';
 
 describe('bounded map', () => {
   it('forgets what was used longest ago', () => {

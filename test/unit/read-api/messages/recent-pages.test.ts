@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import type { Context } from '../../../../commands/kernel/capability.ts';
+import type { FetchedMessage } from '../../../../commands/mail/message.ts';
+import type { MailQuery, MailQueryAnswer } from '../../../../commands/mail/query.ts';
+import type { Viewing } from '../../../../read-api/messages/message-view.ts';
+import { showPage, type ShownPage } from '../../../../read-api/messages/recent-pages.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+
+const QUERY = {
+  folders: [],
+  filter: {},
+  order: 'received_desc',
+  limit: 10,
+  after: null,
+  depth: 'structure',
+  textChars: null,
+  countOnly: false,
+} as const satisfies MailQuery;
+
+/** A gateway whose index has one page at `version`; null where the version is not known. */
+function indexed(version: string | null = '1') {
+  const rig = {
+    version,
+    /** Whether the index is complete, and says of every message that its sender wrote for the first time. */
+    isComplete: true,
+    pagesRead: 0,
+    show: (plain: Viewing, query: MailQuery = QUERY): Promise<ShownPage> => showPage({ ports }, plain, query),
+  };
+  const ports = {
+    mail: {
+      query: (_: string, { knownVersion }: MailQuery): Promise<MailQueryAnswer> => {
+        const rest = { next: null, count: null, evaluatedBy: 'gateway', version: rig.version ?? undefined };
+        if (knownVersion !== undefined && knownVersion === rig.version) {
+          return Promise.resolve({ ...rest, messages: [], unchanged: true } as unknown as MailQueryAnswer);
+        }
+        rig.pagesRead += 1;
+        return Promise.resolve({ ...rest, messages: messages() } as unknown as MailQueryAnswer);
+      },
+    },
+    mirrorVersions: {
+      firstContacts: (__: unknown, of: readonly FetchedMessage[]) =>
+        Promise.resolve(rig.isComplete ? new Map(of.map((message) => [message, true])) : null),
+    },
+  } as unknown as Context['ports'];
+  return rig;
+}
+
+const messages = (): readonly FetchedMessage[] => [
+  {
+    ref: { folder: { number: 1, path: 'INBOX' }, uidValidity: 1, uid: 1 },
+    seen: false, flagged: false, answered: false, draft: false, keywords: [], size: 1,
+    receivedAt: new Date(0), sentAt: null, messageId: null, inReplyTo: null, references: [], subject: 'One',
+    from: [], to: [], cc: [], bcc: [], replyTo: [], autoSubmitted: null, hasAttachments: false, attachments: [],
+    threadRoot: null,
+  },
+]; // prettier-ignore
+
+const viewing = (fields: Partial<Viewing> = {}): Viewing => ({
+  mailbox: MAILBOX,
+  access: { scopes: new Set(), folderRoles: null, quotas: null },
+  locators: { message: () => 'msg_1', folder: () => 'fld_1' } as unknown as Viewing['locators'],
+  view: 'summary',
+  body: null,
+  ...fields,
+});
+const MAILBOX = {
+  id: 'mbx_1',
+  number: 1,
+  folders: [{ number: 1, path: 'INBOX' }],
+  folderRoles: {},
+  detectedRoles: {},
+  trustedAuthservIds: [],
+} as unknown as Viewing['mailbox'];
+
+describe('a page of messages', () => {
+  it('is read once while its version is true, and shown with the same items', async () => {
+    const rig = indexed();
+    const { items } = await rig.show(viewing());
+    expect((await rig.show(viewing())).items).to.equal(items);
+    expect(rig.pagesRead).to.equal(1);
+    rig.version = '2';
+    const { items: readAgain } = await rig.show(viewing());
+    expect(readAgain).to.deep.equal(items);
+    expect(readAgain).not.to.equal(items);
+    expect(rig.pagesRead).to.equal(2);
+  });
+
+  it('is read again for another view, grant or query, and for a mailbox that changed', async () => {
+    const rig = indexed();
+    await rig.show(viewing());
+    const access = { ...viewing().access, folderRoles: ['inbox'] as const };
+    for (const other of [{ view: 'ids' as const }, { access }]) await rig.show(viewing(other));
+    await rig.show(viewing(), { ...QUERY, filter: { seen: true } });
+    expect(rig.pagesRead).to.equal(4);
+    const mailbox = { ...MAILBOX, detectedRoles: { archive: 1 }, folderRoles: { inbox: null } };
+    const { items } = await rig.show(viewing({ mailbox }));
+    expect(items[0]?.folder?.role).to.equal('archive');
+  });
+
+  it(`says that its texts are of others, and who wrote for the first time, in every view with text ${verifies('contract:4:origin')}`, async () => {
+    for (const view of ['summary', 'headers', 'full'] as const) {
+      const { items } = await indexed().show(viewing({ view }));
+      expect(items[0])
+        .to.deep.include({ origin: 'external' })
+        .and.have.nested.property('security.first_contact', true);
+    }
+    const { items } = await indexed().show(viewing({ view: 'ids' }));
+    expect(items).to.deep.equal([{ id: 'msg_1' }]);
+  });
+
+  it('is read again until the index is complete and knows who wrote for the first time', async () => {
+    const rig = indexed();
+    rig.isComplete = false;
+    expect((await rig.show(viewing())).items[0]).not.to.have.property('security');
+    rig.isComplete = true;
+    expect((await rig.show(viewing())).items[0]?.security).to.deep.equal({ first_contact: true });
+  });
+
+  it('is read for each request with text, in the full view, after a cursor and without a version', async () => {
+    const body = { format: 'text', chars: 10, offset: 0 } as unknown as Viewing['body'];
+    const after = { value: 0, folderNumber: 1, uid: 1 };
+    const asked: readonly (readonly [Viewing, MailQuery, string | null])[] = [
+      [viewing({ body }), QUERY, '1'],
+      [viewing({ view: 'full' }), QUERY, '1'],
+      [viewing(), { ...QUERY, after }, '1'],
+      [viewing(), QUERY, null],
+    ];
+    for (const [plain, query, version] of asked) {
+      const rig = indexed(version);
+      await rig.show(plain, query);
+      await rig.show(plain, query);
+      expect(rig.pagesRead).to.equal(2);
+    }
+  });
+});
