@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../commands/kernel/access.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
 import { GatewayError } from '../commands/values/errors.ts';
+import { credentialOf, recordRefusal, requestAuthor } from '../commands/kernel/record-refusal.ts';
 import type { McpCalls, McpSession } from '../commands/ports/mcp.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
@@ -43,7 +44,6 @@ import {
 } from './request-headers.ts';
 import { TaskRuns } from './run-tasks.ts';
 import { SessionPositions } from './session-positions.ts';
-import { unknownSession } from './unknown-session.ts';
 
 export interface McpOptions {
   readonly registry: readonly Capability[];
@@ -227,9 +227,21 @@ class McpEndpoint {
     const row = id === null ? null : await this.#options.ports.sessions.find(id, maxAgeMs);
     const revision = row && revisionNamed(row.revision);
     if (!row || !revision || !belongsTo(row, visitor.caller)) {
-      throw await unknownSession(this.#options.ports, visitor, requestId);
+      throw await this.#unknownSession(visitor, requestId);
     }
     return { row, revision };
+  }
+
+  /** The 404 that makes a client initialize again, recorded as a refusal of its caller (`contract.md` 12). */
+  async #unknownSession({ caller, client }: AuthenticatedRequest, requestId: string): Promise<GatewayError> {
+    const refusal = new GatewayError('session_not_found', 'Unknown or expired MCP session; send initialize.');
+    const credential = credentialOf(caller);
+    await recordRefusal(
+      this.#options.ports,
+      requestAuthor({ credential, client, surface: 'mcp', requestId }),
+      { capability: null, code: refusal.code, mailboxId: null },
+    );
+    return refusal;
   }
 
   async #end(request: IncomingMessage, response: ServerResponse, arrival: Arrival): Promise<void> {

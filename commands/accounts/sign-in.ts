@@ -1,6 +1,6 @@
 /** POST /auth/login: a person signs in. Whatever is wrong is refused alike, and as late (`contract.md` 18). */
 import { z } from 'zod';
-import { refusalEntry } from '../kernel/access-events.ts';
+import { recordRefusal } from '../kernel/record-refusal.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
 import type { VerifiedPassword } from '../ports/sign-in-port.ts';
@@ -93,16 +93,10 @@ function noteFailure(context: PublicContext, person: Member | null): void {
       ports.accessLog.countRefusal(code, source);
       return;
     }
-    recordFailure(context, person).catch((error: unknown) => {
-      ports.accessLog.countRefusal(code, 'store-away');
-      ports.log.warn('access log: failed sign-in not recorded', { error: String(error) });
+    void recordRefusal(ports, personAuthor(context, person), {
+      capability: 'sign_in',
+      code,
+      mailboxId: null,
     });
   });
-}
-
-async function recordFailure(context: PublicContext, person: Member): Promise<void> {
-  const { accessLog, clock } = context.ports;
-  const { code } = invalidCredentials();
-  const failure = { capability: 'sign_in', code, mailboxId: null };
-  await accessLog.record(refusalEntry(await personAuthor(context, person), clock.now(), failure));
 }

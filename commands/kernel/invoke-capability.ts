@@ -4,13 +4,13 @@ import type { z } from 'zod';
 import { authorize, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
-import { readEntry, refusalEntry } from './access-events.ts';
+import { readEntry } from './access-events.ts';
+import { credentialOf, recordRefusal, requestAuthor } from './record-refusal.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { About, Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { readInput } from './input-issues.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
-import { credentialIds } from '../values/event.ts';
 import { requireFreshPassword } from './step-up.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
@@ -41,7 +41,7 @@ export async function invokeCapability(invocation: Invocation): Promise<Outcome>
   try {
     return await run(invocation);
   } catch (error) {
-    await recordRefusal(invocation, error);
+    await recordRefused(invocation, error);
     throw error;
   }
 }
@@ -126,18 +126,9 @@ function checkOutput(capability: Capability, output: unknown, ports: Ports): unk
 }
 
 function authorOf({ caller, request, client }: Invocation): Author {
+  const credential = credentialOf(caller);
   return {
-    orgId: caller.org.id,
-    actor: {
-      type: caller.actor,
-      id: caller.principal.id,
-      ...credentialIds(caller.token.id),
-      ...(client === null ? {} : { client }),
-    },
-    surface: request.surface,
-    requestId: request.id,
-    correlationId: request.id,
-    causationId: request.id,
+    ...requestAuthor({ credential, client, surface: request.surface, requestId: request.id }),
     ...(request.mcpSessionId === null ? {} : { mcpSession: sessionName(request.mcpSessionId) }),
   };
 }
@@ -153,24 +144,17 @@ const RECORDED_STATUSES: ReadonlySet<number> = new Set([403, 404, 409, 412, 422,
 const isRecorded = ({ code }: GatewayError): boolean =>
   code === 'invalid_credentials' || RECORDED_STATUSES.has(ERROR_TABLE[code].status);
 
-async function recordRefusal(invocation: Invocation, error: unknown): Promise<void> {
+async function recordRefused(invocation: Invocation, error: unknown): Promise<void> {
   if (!(error instanceof GatewayError) || !isRecorded(error)) return;
   const { ports, capability } = invocation;
   const about = mentionedIn(invocation.input);
-  const entry = refusalEntry(authorOf(invocation), ports.clock.now(), {
+  await recordRefusal(ports, authorOf(invocation), {
     capability: capability.name,
     code: error.code,
     mailboxId: about.mailbox_id ?? null,
     about,
     details: error.details,
   });
-  try {
-    await ports.accessLog.record(entry);
-  } catch (failure) {
-    // The store is away: the caller still gets the refusal, and the metric tells that a line is missing.
-    ports.accessLog.countRefusal(error.code, 'store-away');
-    ports.log.warn('access log: refusal not recorded', { type: entry.type, error: String(failure) });
-  }
 }
 
 /** What a request names as the object it is about, whether that exists or not. */

@@ -3,7 +3,7 @@
  * says so. Nobody signs in to the gateway for it: the state, known to that browser alone, stands for the request.
  */
 import { credentialIds } from '../values/event.ts';
-import { refusalEntry } from '../kernel/access-events.ts';
+import { recordRefusal } from '../kernel/record-refusal.ts';
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../values/errors.ts';
 import { PROVIDER_NAMES } from '../ports/mail-logins.ts';
@@ -109,26 +109,14 @@ async function recordingRefusal<T>(
     return await work();
   } catch (error) {
     const isRefusal = error instanceof GatewayError && ERROR_TABLE[error.code].status < 500;
-    if (isRefusal) await recordRefusal(ports, request, answer, error);
+    if (isRefusal) {
+      await recordRefusal(ports, authorOf(ports, request, answer), {
+        capability: startProviderAuthorization.name,
+        code: error.code,
+        mailboxId: request.mailboxId,
+      });
+    }
     throw error;
-  }
-}
-
-/** With the store away it is counted: the person must be answered all the same. */
-async function recordRefusal(
-  ports: Ports,
-  request: AuthorizationRequest,
-  answer: ProviderAnswer,
-  { code }: GatewayError,
-): Promise<void> {
-  const { name: capability } = startProviderAuthorization;
-  try {
-    const author = await authorOf(ports, request, answer);
-    const refusal = { capability, code, mailboxId: request.mailboxId };
-    await ports.accessLog.record(refusalEntry(author, ports.clock.now(), refusal));
-  } catch (failure) {
-    ports.accessLog.countRefusal(code, 'store-away');
-    ports.log.warn('access log: refusal not recorded', { code, error: String(failure) });
   }
 }
 

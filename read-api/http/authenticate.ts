@@ -12,7 +12,7 @@ import {
   type Surface,
   tokenOfSession,
 } from './presented-credential.ts';
-import { recordRefusal } from './refusals.ts';
+import { recordRefusal, requestAuthor } from '../../commands/kernel/record-refusal.ts';
 
 const SURFACES: readonly Surface[] = ['rest', 'mcp'];
 const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
@@ -129,7 +129,11 @@ export class Authenticator {
     // Without the key of its principal the refusal is still worth its event.
     const client = await seal(presented.principalId).catch(() => null);
     const surface = recordedAs(presented.actor);
-    await recordRefusal(this.#ports, { credential: presented, client, surface, requestId }, error);
+    await recordRefusal(this.#ports, requestAuthor({ credential: presented, client, surface, requestId }), {
+      capability: null,
+      code: error.code,
+      mailboxId: null,
+    });
   }
 }
 

@@ -12,7 +12,7 @@ import { effectOf, leastEffectOf } from '../capability-registry.ts';
 import type { RequestGate } from './request-gate.ts';
 import { goneSignal } from './disconnect-signal.ts';
 import { answerPublicRoute } from './public-face.ts';
-import { recordRefusal } from './refusals.ts';
+import { credentialOf, recordRefusal, requestAuthor } from '../../commands/kernel/record-refusal.ts';
 import { factsOf } from './request-facts.ts';
 import { ClientGone } from './request-body.ts';
 import { keyOf, RequestInput, withBodyPaths } from './request-input.ts';
@@ -133,9 +133,13 @@ function unknownRoute({ ports, door }: RestOptions): Handle {
     door.admit(visitor, 'read', response);
     const refusal = notFound('route');
     const { caller, client } = visitor;
-    const credential = { ...caller.token, actor: caller.actor };
+    const credential = credentialOf(caller);
     const surface = surfaceOf(request, caller.actor === 'person');
-    await recordRefusal(ports, { credential, client, surface, requestId }, refusal);
+    await recordRefusal(ports, requestAuthor({ credential, client, surface, requestId }), {
+      capability: null,
+      code: refusal.code,
+      mailboxId: null,
+    });
     throw refusal;
   };
 }
