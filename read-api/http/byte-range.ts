@@ -1,4 +1,8 @@
-/** The `Range` header (RFC 9110 14): one range of bytes; anything else is answered whole, as the RFC allows. */
+/**
+ * The `Range` header (RFC 9110 14): one range of bytes; anything else is answered whole, as the RFC allows. Parsed before the
+ * length is known, which may cost a read. `range-parser` needs the length, and refuses a suffix longer than the content,
+ * which RFC 9110 14.1.2 answers whole.
+ */
 
 export type AskedRange =
   | { readonly kind: 'from'; readonly first: number; readonly last: number | null }

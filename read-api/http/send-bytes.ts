@@ -1,10 +1,11 @@
 /** An answer of bytes over HTTP: whole or one range of it, written only as fast as the client reads. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { encodeExtended } from 'content-disposition';
 import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
+import { safeFilename } from '../../commands/mail/safe-filename.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { askedRange, type ByteRange, rangeWithin } from './byte-range.ts';
-import { contentDisposition } from './content-disposition.ts';
 import { goneSignal } from './disconnect-signal.ts';
 import { ClientGone } from './request-body.ts';
 
@@ -65,6 +66,18 @@ const headersOf = ({ contentType, filename, isInline = false }: ByteAnswer): Rec
   'Cache-Control': 'no-store',
   'Accept-Ranges': 'bytes',
 });
+
+/** Never a path, a control character or another header; old clients read the ASCII name (RFC 6266). */
+export function contentDisposition(
+  name: string | null,
+  type: 'attachment' | 'inline' = 'attachment',
+): string {
+  const safe = safeFilename(name);
+  if (safe === null) return type;
+  const ascii = safe.replaceAll(/[^\u0020-\u007e]|["\\%]/g, '_');
+  const named = `${type}; filename="${ascii}"`;
+  return ascii === safe ? named : `${named}; filename*=${encodeExtended(safe)}`;
+}
 
 const lengthOf = (length: number | null): Record<string, number> =>
   length === null ? {} : { 'Content-Length': length };

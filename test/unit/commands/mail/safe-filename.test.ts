@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { safeFilename } from '../../../../commands/mail/safe-filename.ts';
-import { contentDisposition } from '../../../../read-api/http/content-disposition.ts';
+import { contentDisposition } from '../../../../read-api/http/send-bytes.ts';
 
 describe('file names of senders', () => {
   const cases: readonly (readonly [string, string | null])[] = [
