@@ -35,7 +35,7 @@ export interface ToolCall {
   readonly ifPosition: Position | null;
   /** Counts the call against its token. Throws `rate_limited`. */
   readonly admit: (capability: Pick<Capability, 'effect' | 'waits'>) => void;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client is gone. */
   readonly gone: () => AbortSignal;
   readonly revision: Pick<ProtocolRevision, 'argumentErrorsAsResults'>;
 }
@@ -43,7 +43,7 @@ export interface ToolCall {
 export interface ToolAnswer {
   /** The result as JSON text. */
   readonly result: string;
-  /** Where the last event of a write lies. */
+  /** Position of the last event of a write. */
   readonly position: Position | null;
   readonly isError: boolean;
 }
@@ -61,7 +61,7 @@ export async function callTool(toolbox: Toolbox, call: ToolCall): Promise<ToolAn
   }
 }
 
-/** Throws a JSON-RPC error for a name nobody has. */
+/** Throws a JSON-RPC error for an unknown name. */
 export function toolNamed({ catalogue }: Toolbox, name: string): Tool {
   const tool = catalogue.named(name);
   if (tool) return tool;

@@ -1,6 +1,6 @@
 /**
  * The JSON-RPC methods on `json-rpc-2.0`. The library is given one well-formed request at a time: it answers a batch of
- * one with a bare object, tells raw exceptions to the caller and turns `undefined` into a null result.
+ * one with a bare object, shows raw exceptions to the caller and turns `undefined` into a null result.
  * Every method answers with the JSON text of its result, so that a result is serialised once.
  */
 import { randomBytes } from 'node:crypto';
@@ -44,7 +44,7 @@ export interface Exchange {
 /** One request of the exchange. */
 interface OneRequest {
   readonly exchange: Exchange;
-  /** Aborts when nobody waits for its answer any more. */
+  /** Aborts when the client is gone. */
   readonly gone: ToolCall['gone'];
 }
 
@@ -67,7 +67,7 @@ type Params = Readonly<Record<string, unknown>>;
 
 export class JsonRpcMethods {
   readonly #server = new JSONRPCServer<OneRequest>({
-    // Errors are told where they are mapped; the default prints each of them.
+    // Errors are logged where they are mapped; the default prints each of them.
     errorListener: () => undefined,
   });
   readonly #options: MethodOptions;

@@ -1,7 +1,7 @@
 /**
  * `/mcp`: the MCP streamable HTTP transport over one session table. No GET stream and no request of our own, so any
  * replica answers any message. Checks run from the cheapest to the dearest; a session is looked for before its headers
- * are judged, because 404 is what makes a client start anew.
+ * are judged, because 404 makes a client initialize again.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../commands/kernel/access.ts';
@@ -132,7 +132,7 @@ class McpEndpoint {
     checkContentType(request.headers);
     checkAccept(request.headers);
     const envelope = readEnvelope(await readBody(request, ports.server.limits.jsonBodyBytes));
-    // Asked anew: a body may take minutes to arrive, and rights end within a second.
+    // Authenticated again: a body may take minutes to arrive, and rights end within a second.
     const visitor = await door.authenticate(request, requestId);
     const arrival = { visitor, requestId };
     const exchange: Exchange = {
@@ -179,7 +179,7 @@ class McpEndpoint {
 
   /**
    * Null when the client cancelled the request: it is not answered then (MCP, cancellation). What only waits or reads ends; a
-   * write goes on to its outcome, which the same key tells.
+   * write continues to its outcome, which the same key returns.
    */
   async #answer(
     message: RequestMessage,
@@ -264,7 +264,7 @@ interface Arrival {
   readonly requestId: string;
 }
 
-/** Resolves to null when the signal aborts. What becomes of the answer then, nobody is told. */
+/** Resolves to null when the signal aborts; the answer is then dropped. */
 const cancellation = (cancelled: AbortSignal, answer: Promise<unknown>): Promise<null> =>
   new Promise((resolve) => {
     const end = (): void => {

@@ -2,7 +2,7 @@
  * Keeps a tool's answer within the size a model can take (`contract.md` 15): fewer whole items first, then a shorter
  * body, never a cut inside JSON. A page is asked for again with a smaller limit, so that its cursor goes on after the
  * last item kept; a body with fewer characters, so that its offset is true. An answer without pages loses the tail of its
- * longest list, and `shortened` tells.
+ * longest list, and reports it in `shortened`.
  */
 import { isJsonObject } from '../commands/values/json-object.ts';
 import type { Tool } from './tool.ts';

@@ -16,7 +16,7 @@ export interface TaskRun {
   readonly input: unknown;
   readonly ttlMs: number;
   readonly requestId: string;
-  /** The call; its signal aborts when nobody wants the answer any more. */
+  /** The call; its signal aborts when the answer is no longer needed. */
   readonly call: (gone: AbortSignal) => Promise<ToolAnswer>;
 }
 
@@ -25,7 +25,7 @@ interface Running {
   readonly over: Promise<void>;
 }
 
-/** An outcome that cannot be stored is tried again so often; after that the task counts as cut off. */
+/** Attempts to store an outcome; after the last the task counts as interrupted. */
 const ATTEMPTS = 5;
 const ATTEMPT_EVERY_MS = 1_000;
 
@@ -55,7 +55,7 @@ export class TaskRuns {
     return task;
   }
 
-  /** Lets a run of this process know that nobody wants its answer. */
+  /** Aborts a run of this process. */
   cancel(id: string): void {
     this.#running.get(id)?.cancelled.abort();
   }
@@ -81,7 +81,7 @@ export class TaskRuns {
       log.error('mcp task: outcome not stored', { task_id: id, error: String(error) });
     }
     await this.#ports.tasks.release(id).catch((error: unknown) => {
-      // It runs out by itself.
+      // It expires.
       log.warn('mcp task: lease not released', { task_id: id, error: String(error) });
     });
   }

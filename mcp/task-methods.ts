@@ -10,7 +10,7 @@ import { RELATED_TASK, taskPayload } from './task-payload.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** A task of another process is looked at so often while somebody waits for its result. */
+/** How often a task of another process is read while a client waits for its result. */
 const LOOK_EVERY_MS = 1_000;
 const TASKS_PER_PAGE = 50;
 const INTERNAL_ERROR = -32603;
@@ -20,7 +20,7 @@ const CANCELLED = 'Cancelled on request; an effect that had begun is not undone.
 export interface TaskRequest {
   readonly params: Params;
   readonly caller: Caller;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client is gone. */
   readonly gone: AbortSignal;
 }
 
@@ -62,7 +62,7 @@ export class TaskMethods {
     const contents = await this.#toolbox.ports.tasks.contents(ownerOf(caller), task.id);
     if (contents === null) throw unknownTask();
     const { personal } = this.#toolbox.ports;
-    this.#authorise(task, caller, await personal.open(contents.input));
+    this.#authorize(task, caller, await personal.open(contents.input));
     if (task.status === 'cancelled') throw invalid('The task was cancelled: it has no result.');
     const outcome = contents.outcome === null ? null : await personal.open(contents.outcome);
     if (outcome === null) {
@@ -91,7 +91,7 @@ export class TaskMethods {
   }
 
   /** The token that asks may be another than the one that called: it has to be allowed the call itself. */
-  #authorise(task: McpTask, caller: Caller, input: string | null): void {
+  #authorize(task: McpTask, caller: Caller, input: string | null): void {
     const capability = this.#toolbox.catalogue.named(task.tool)?.capability;
     if (!capability || input === null) throw unknownTask();
     try {

@@ -60,13 +60,13 @@ function pointToDraft({ jsonSchema }: SchemaContext): void {
 /** No count or offset of mail comes near: a bound above only says that numbers have an end. */
 const FAR = 2 ** 50;
 
-/** Lists that are longer than this are made by copying ids; a shorter bound nobody meets who writes the items himself. */
+/** Longer lists come from copied ids; hand-written ones stay under any shorter bound. */
 const FEW = 100;
 
 const isEmpty = (schema: unknown): boolean =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0;
 
-/** Leaves out what costs a model tokens and tells it nothing: it neither counts characters nor runs expressions. */
+/** Leaves out what costs a model tokens without use to it: it neither counts characters nor runs expressions. */
 function trim({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.minLength;
   delete jsonSchema.maxLength;

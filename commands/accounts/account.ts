@@ -9,7 +9,7 @@ import type { Sealed } from '../values/sealed.ts';
 
 export const AccountRegistered = defineEvent({
   type: 'AccountRegistered',
-  summary: 'A person got an account.',
+  summary: 'An account was created for a person.',
   data: z.object({ email: sealedText, name: sealedText }),
 });
 

@@ -1,4 +1,4 @@
-/** A person whom no session stands for yet, as the author of events. */
+/** A person without a session yet, as the author of events. */
 import type { Author } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import type { PublicContext } from '../kernel/public-route.ts';
@@ -8,13 +8,13 @@ export interface Member {
   readonly orgId: string;
 }
 
-/** Of whom is of several organisations, the oldest one (ids are UUIDv7); null = of none. */
+/** The oldest organisation of the person (ids are UUIDv7); null = none. */
 export function memberOf({ roles }: DirectoryState, userId: string): Member | null {
   const [key] = [...roles.keys()].filter((role) => role.endsWith(`/${userId}`)).sort();
   return key === undefined ? null : { userId, orgId: key.slice(0, key.indexOf('/')) };
 }
 
-/** `orgId` is null for somebody who is of none. */
+/** `orgId` is null for a person without an organisation. */
 export async function personAuthor(
   { requestId, surface, sealClient }: PublicContext,
   { userId, orgId }: { readonly userId: string; readonly orgId: string | null },

@@ -20,7 +20,7 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
   title: 'Set a password by a link',
   summary: 'Sets a password with the token of a one-time link.',
   description:
-    'Uses the token of a one-time link up and sets the password of the person it was made for. Every session of that person ' +
+    'Uses up the token of a one-time link and sets the password of the person it was made for. Every session of that person ' +
     'ends; this does not sign in.',
   rest: { method: 'post', path: '/auth/password/reset', status: 204 },
   input: ResetInput,
@@ -49,8 +49,8 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
 export const changePassword = defineCapability<z.output<typeof ChangeInput>, Nothing>({
   name: 'change_password',
   title: 'Change the password',
-  summary: 'Sets another password; your other sessions end.',
-  description: 'Sets another password. This session stays, every other session of yours ends.',
+  summary: 'Sets a new password; your other sessions end.',
+  description: 'Sets a new password. This session stays; all your other sessions end.',
   effect: 'write',
   access: 'session',
   rest: { method: 'post', path: '/auth/password/change', status: 204 },

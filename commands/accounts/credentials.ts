@@ -9,7 +9,7 @@ export const invalidCredentials = (): GatewayError =>
 export const invalidLink = (): GatewayError =>
   new GatewayError(
     'invalid_credentials',
-    'This link was used already, has expired, or never was one; ask for another.',
+    'This link was used already, has expired or never existed; ask for a new one.',
   );
 
 /** Within a session everybody knows whose password it is. */

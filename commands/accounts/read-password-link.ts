@@ -14,10 +14,10 @@ type PasswordLink = z.output<typeof PasswordLink>;
 
 export const readPasswordLink = definePublicRoute<z.output<typeof Input>, PasswordLink>({
   name: 'read_password_link',
-  title: 'Whose password a link sets',
-  summary: 'Names the person and the organisation of a one-time link for a password; uses nothing up.',
+  title: 'Read a password link',
+  summary: 'Returns the person and the organisation of a one-time link for a password, without using it up.',
   description:
-    'Answers for whom the link was made. The token is in the body, so that no log has it, and stays good until the password is set with it.',
+    'Returns for whom the link was made. The token is in the body, so that no log contains it, and stays valid until a password is set with it.',
   rest: { method: 'post', path: '/auth/password/reset/link', status: 200 },
   input: Input,
   output: PasswordLink,

@@ -36,7 +36,7 @@ export type EndReason = (typeof END_REASONS)[number];
 
 export const SessionEnded = defineEvent({
   type: 'SessionEnded',
-  summary: 'A session was ended before its time; requests with it are refused from then on.',
+  summary: 'A session was ended before it expired; requests with it are refused.',
   data: z.object({ user_id: z.string(), reason: z.enum(END_REASONS) }),
 });
 

@@ -1,4 +1,4 @@
-/** POST /auth/login: a person signs in. Whatever is wrong is refused alike, and as late (`contract.md` 18). */
+/** POST /auth/login: a person signs in. Every failure has the same answer and the same delay (`contract.md` 18). */
 import { z } from 'zod';
 import { recordRefusal } from '../kernel/record-refusal.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
@@ -21,7 +21,7 @@ const SignedIn = z.object({
 });
 type SignedIn = z.output<typeof SignedIn>;
 
-/** The next one puts the oldest out: a person has a few browsers, a script that signs in all day has hundreds. */
+/** One more ends the oldest: a person has a few browsers, a script that signs in all day has hundreds. */
 const MOST_SESSIONS = 100;
 
 export const signIn = definePublicRoute<Input, SignedIn>({
@@ -69,7 +69,7 @@ async function begin(context: PublicContext, { person, verified }: Entrant): Pro
   });
   context.notePosition(position);
   if (position !== null) await ports.directory.waitFor(position);
-  // Whoever set another password meanwhile ended the sessions there were, and this one may not have been among them.
+  // A password set meanwhile ended the sessions of that moment, and this one may not have been among them.
   if (!(await verified.isCurrent())) {
     await endSessions(ports, author, [{ id: sessionId }], 'password_changed');
     throw invalidCredentials();
@@ -79,7 +79,7 @@ async function begin(context: PublicContext, { person, verified }: Entrant): Pro
   await endSessions(ports, author, open.slice(0, -MOST_SESSIONS), 'too_many');
   const entry = state.sessions.get(sessionId);
   const described = entry && describeSession(state, entry, ports.clock.now());
-  // Whoever was removed from the organisation in this very moment is signed in to nothing.
+  // The person was removed from the organisation meanwhile.
   if (!described) throw invalidCredentials();
   return { session_token: token, session: described, expires_at: described.expires_at };
 }

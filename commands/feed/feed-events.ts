@@ -41,7 +41,7 @@ export type FeedChange = z.output<typeof FeedChange>;
 
 export const MailboxChangesObserved = defineEvent({
   type: 'MailboxChangesObserved',
-  summary: 'Messages of a folder arrived, changed or went away on the mail server.',
+  summary: 'Messages of a folder arrived, changed or were removed on the mail server.',
   data: z.object({
     mailbox_id: z.string(),
     /** The folder's number. */
@@ -53,7 +53,7 @@ export const MailboxChangesObserved = defineEvent({
 
 export const FolderIndexed = defineEvent({
   type: 'FolderIndexed',
-  summary: 'The first pass over a folder is complete: the index holds every message in it.',
+  summary: 'The initial scan of a folder is complete: the index holds every message in it.',
   data: z.object({
     mailbox_id: z.string(),
     folder: z.int().min(1),

@@ -59,7 +59,7 @@ export function decodeWaitCursor(logId: string, text: string): WaitCursor {
 export const invalidWaitCursor = (): GatewayError =>
   new GatewayError(
     'cursor_invalid',
-    'This is no cursor of a wait; take `cursor` of an earlier answer or `page.as_of` of a query, or leave it out.',
+    'This is not a cursor of a wait; use `cursor` of an earlier answer or `page.as_of` of a query, or leave it out.',
   );
 
 function readJson(text: string): unknown {

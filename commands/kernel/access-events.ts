@@ -21,7 +21,7 @@ export const BodiesRead = defineEvent({
 
 export const AttachmentUploaded = defineEvent({
   type: 'AttachmentUploaded',
-  summary: 'A file was taken in for a draft to refer to; its bytes lie in the content store.',
+  summary: 'A file was uploaded for a draft; its bytes are in the content store.',
   data: z.object({
     mailbox_id: z.string(),
     draft_id: z.string(),
@@ -104,7 +104,7 @@ export interface Refusal {
   readonly mailboxId: string | null;
   /** The objects it named. */
   readonly about?: About;
-  /** Of the error: a decision of the policy is told with its rule and version. */
+  /** Of the error: a decision of the policy is recorded with its rule and version. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

@@ -33,7 +33,7 @@ export interface Caller {
   /** The person behind a delegated token or an agent; null for a person's own session. */
   readonly onBehalfOf: string | null;
   readonly org: { readonly id: string; readonly name: string };
-  /** What the request came with; a session is told as the token it works like, under its own id. */
+  /** What the request came with; a session is described as a token with the id of the session. */
   readonly token: TokenEntry;
   /** Set for a person who is signed in; null for every token. */
   readonly session: CallerSession | null;

@@ -1,4 +1,4 @@
-/** Hands pieces from whoever reads them to whoever sends them on, one at a time; both wait for each other. */
+/** A channel without a buffer: hands pieces from a reader to a writer, one at a time; each waits for the other. */
 
 /** The reader gives up waiting for its taker after this long, so that it holds nothing for one that stalls. */
 const WAIT_MS = 200;

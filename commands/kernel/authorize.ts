@@ -6,7 +6,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import { isMailboxScope, ROLE_SCOPES, type Scope, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
 import { requireSession, stepUpRequired } from './step-up.ts';
 
-/** The refusal of a caller without these scopes; a session is told to confirm its password where that alone is missing. */
+/** The refusal of a caller without these scopes; `step_up_required` for a session that only has to confirm its password. */
 export const lacks = (
   { session, role }: Caller,
   required: readonly Scope[],
@@ -28,7 +28,7 @@ export function insufficientScope(required: readonly Scope[], which: 'any' | 'al
   });
 }
 
-/** True when the caller holds what makes the capability visible: its tool is listed, its route is his. */
+/** True when the caller holds what makes the capability visible: its tool is listed, its route can be called. */
 export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
   typeof capability.access === 'string'
     ? capability.access === 'any-token' || caller.session !== null
@@ -83,7 +83,7 @@ export function authorize(
   if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
 }
 
-/** True when this input wants a fresh password of a session. Asked once everything else allows the request: nobody is asked in vain. */
+/** True when this input requires a fresh password of a session. Checked last, so that no caller confirms it in vain. */
 export function wantsFreshPassword({ access }: Pick<Capability, 'access'>, input: unknown): boolean {
   if (typeof access === 'string') return access === 'stepped-up-session';
   const { steppedUp } = access as Access<unknown>;

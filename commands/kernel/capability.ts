@@ -17,7 +17,7 @@ export interface Request {
   readonly ifPosition: Position | null;
   /** The MCP session, where there is one. */
   readonly mcpSessionId: string | null;
-  /** For what waits: aborts when nobody is there any more to be answered. */
+  /** For waits: aborts when the client is gone. */
   readonly gone?: AbortSignal;
 }
 
@@ -99,7 +99,7 @@ export type IdempotencyRule<Input, Output> =
     }
   /**
    * `context.claim` takes the key; `replay` answers with the current state, or null when nothing was made: then the
-   * handler runs (again). `settled` is false when the first request was cut off before its end was recorded.
+   * handler runs (again). `settled` is false when the first request was interrupted before its end was recorded.
    */
   | {
       readonly kind: 'claim';
@@ -159,7 +159,7 @@ export interface CapabilityDefinition<Input, Output> {
   readonly etag?: (output: Output) => string;
   /**
    * A write that holds `If-Match` against the version of the object its path names. On any other write the header is
-   * refused: whoever sends it relies on it (RFC 9110 13.1.1).
+   * refused: the client that sends it relies on it (RFC 9110 13.1.1).
    */
   readonly ifMatch?: true;
   handle(input: Input, context: Context): Promise<Output>;

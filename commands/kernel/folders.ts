@@ -6,14 +6,14 @@ import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
 import type { Locators } from '../ports/ports.ts';
 
 type FoldersOfMailbox = Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>;
-/** What says whether the mail server has told the folders yet. */
+/** What says whether the folders are known yet. */
 type ListedMailbox = FoldersOfMailbox &
   Pick<MailboxEntry, 'state' | 'awaitsAuthorization' | 'hasHiddenFolders'>;
 
 const RETRY_SECONDS = 5;
 
 /**
- * Throws where the folders of the mailbox are not known yet, so that "not looked" is never told as "nothing there":
+ * Throws where the folders of the mailbox are not known yet, so that "not read yet" is never reported as "empty":
  * `mailbox_auth_failed` when its credentials are refused or missing, `conflict` when it is paused, else `mailbox_unavailable`.
  */
 export function assertFoldersKnown({
@@ -35,7 +35,7 @@ export function assertFoldersKnown({
   }
   const message =
     state === 'connection_failed'
-      ? 'The mail server of this mailbox could not be reached yet; check its state, or try again.'
+      ? 'The mail server of this mailbox could not be reached yet; read its state, or try again.'
       : 'This mailbox is being connected and its folders are not known yet; try again.';
   throw new GatewayError('mailbox_unavailable', message, {
     details: { reason: 'not_connected_yet', state },
@@ -54,7 +54,7 @@ export function roleOfWord(word: string): FolderRole | null {
 /** RFC 3501 5.1: INBOX is the one name that is the same in every case. */
 const isInbox = (path: string): boolean => path.toUpperCase() === 'INBOX';
 
-/** Folder number by role: what a person mapped wins over what the server or the names tell. */
+/** Folder number by role: a person's mapping overrides what was detected. */
 export function effectiveRoles(mailbox: FoldersOfMailbox): Partial<Record<FolderRole, number>> {
   const roles: Partial<Record<FolderRole, number>> = {};
   const known = new Set(mailbox.folders.filter(isPresent).map(({ number }) => number));
@@ -80,7 +80,7 @@ export function roleOfFolder(mailbox: FoldersOfMailbox, number: number): FolderR
 const unknownFolder = (): GatewayError =>
   new GatewayError(
     'not_found',
-    'There is no such folder, or this token may not see it. GET …/folders/list or email_query with select.type "folders" names those there are.',
+    'There is no such folder, or this token may not see it. GET …/folders/list or email_query with select.type "folders" lists the folders.',
     { details: { suggested_tool: 'email_query' } },
   );
 

@@ -1,4 +1,4 @@
-/** How often a principal may do something in one mailbox (`contract.md` 3, `quotas` of a grant). A name nobody enforces does not exist. */
+/** How often a principal may do something in one mailbox (`contract.md` 3, `quotas` of a grant). A name that is not enforced does not exist. */
 import { z } from 'zod';
 import type { DirectoryState } from '../ports/directory.ts';
 

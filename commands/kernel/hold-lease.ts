@@ -3,7 +3,7 @@ import type { Leases } from '../ports/ports.ts';
 
 export interface HeldLease {
   /**
-   * To be called right before every effect: throws `LeaseLost` once somebody else may have taken the lease. A process that
+   * Called right before every effect: throws `LeaseLost` once another process may have taken the lease. A process that
    * was paused for longer wakes up here and does nothing more.
    */
   assertHeld(): void;
@@ -11,7 +11,7 @@ export interface HeldLease {
   release(): Promise<void>;
 }
 
-/** The lease ran out while its work was held up; somebody else may have judged that work by now. */
+/** The lease expired while its work was delayed; another process may have reconciled that work by now. */
 export class LeaseLost extends Error {
   constructor(name: string) {
     super(`the lease ${name} ran out`);

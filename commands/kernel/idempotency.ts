@@ -15,7 +15,7 @@ import type { Sealed } from '../values/sealed.ts';
 
 export const RequestClaimed = defineEvent({
   type: 'RequestClaimed',
-  summary: 'An idempotency key was taken by a request.',
+  summary: 'A request claimed an idempotency key.',
   data: z.object({
     capability: z.string(),
     fingerprint: z.string(),
@@ -26,7 +26,7 @@ export const RequestClaimed = defineEvent({
 
 export const RequestSettled = defineEvent({
   type: 'RequestSettled',
-  summary: 'The request behind an idempotency key ended.',
+  summary: 'The request of an idempotency key ended.',
   data: z.object({
     outcome: z.enum(['ok', 'error']),
     code: z.string().nullable(),
@@ -67,7 +67,7 @@ export function checkKey(key: string): string {
 export const keyReused = (): GatewayError =>
   new GatewayError(
     'idempotency_key_reused',
-    'This Idempotency-Key was used for another request; take a fresh key.',
+    'This Idempotency-Key was used for another request; use a new key.',
   );
 
 export const keyInProgress = (retryAfterSeconds: number): GatewayError =>
@@ -121,7 +121,7 @@ const recorded = ({ code, message, details }: z.output<typeof RequestSettled.dat
 
 const Details = z.record(z.string(), z.unknown());
 
-/** The refusal again, as it was told; without its details once the key they were sealed under is erased. */
+/** The refusal as it was returned; without its details once the key they were sealed under is erased. */
 export async function replayedError(
   personal: Pick<PersonalData, 'open'>,
   { code, message, details }: RecordedError,
@@ -135,7 +135,7 @@ export async function replayedError(
 
 export const claimStream = (operationId: string): string => `operation-${operationId}`;
 
-/** Whoever took a key writes at once what it stands for: in all a second is waited for that. */
+/** The request that claims a key writes at once what it is for; others wait at most this long for it. */
 const MOST_LOOKS = 8;
 const PAUSE_MS = 30;
 

@@ -43,7 +43,7 @@ export function describeIssue(
 
 /**
  * The alternative that the input is nearest to; null where it has the form of none, or is as near to another: then the union
- * has to say what it takes. A field only another alternative knows tells more than one that is missing.
+ * has to say what it takes. An unknown field says more than a missing one.
  */
 function meantOf(alternatives: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | null {
   const ofItsForm = alternatives.filter((issues) => !issues.some(isOfAnotherForm));
@@ -151,7 +151,7 @@ function unknownField({ inst }: OfCode<'unrecognized_keys'>): string {
 function unionOf(issue: OfCode<'invalid_union'>): string {
   const { options } = issue as { options?: readonly unknown[] };
   if (options !== undefined) return oneOf(options.map(String));
-  // Told as the alternatives tell it: "must be text or a list".
+  // Worded like the alternatives: "must be text or a list".
   const forms = issue.errors.flatMap((inner) => inner.filter(isOfAnotherForm)).map(({ message }) => message);
   const said = [...new Set(forms)].map((form) => form.replace(/^must be /, ''));
   return said.length === 0 ? 'has none of the accepted forms' : `must be ${said.join(' or ')}`;

@@ -1,4 +1,4 @@
-/** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
+/** The one path of every call, from REST and MCP: access → parse → idempotency → handle → check output. */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { authorize, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
@@ -29,14 +29,14 @@ export interface Invocation {
 
 export interface Outcome {
   readonly output: unknown;
-  /** Where the newest event of this request lies, for the `Position` header. */
+  /** Position of the newest event of this request, for the `Position` header. */
   readonly position: Position | null;
   readonly replayed: boolean;
   /** True when the read models did not reach `If-Position` in time. */
   readonly stale: boolean;
 }
 
-/** Runs a capability. Throws a `GatewayError`; a refusal worth keeping is in the access stream by then. */
+/** Runs a capability. Throws a `GatewayError`; a refusal that is recorded is in the access stream by then. */
 export async function invokeCapability(invocation: Invocation): Promise<Outcome> {
   try {
     return await run(invocation);
@@ -140,7 +140,7 @@ const sessionName = (mcpSessionId: string): string =>
 /** Statuses of refusals that are events, one each (`contract.md` 12). */
 const RECORDED_STATUSES: ReadonlySet<number> = new Set([403, 404, 409, 412, 422, 424]);
 
-/** A wrong password of somebody signed in is a failed sign-in of a known account. */
+/** A wrong password within a session is a failed sign-in of a known account. */
 const isRecorded = ({ code }: GatewayError): boolean =>
   code === 'invalid_credentials' || RECORDED_STATUSES.has(ERROR_TABLE[code].status);
 

@@ -1,4 +1,4 @@
-/** Whether a credential still stands for somebody: asked at each request, and again by what takes long. */
+/** Whether a credential is still valid: checked at each request, and again during long requests. */
 import { type Caller, callerInSession, callerOf } from './access.ts';
 import { isSessionId } from '../values/event.ts';
 import type { DirectoryState, SessionEntry, TokenEntry } from '../ports/directory.ts';

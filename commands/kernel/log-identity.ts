@@ -11,7 +11,7 @@ const ID_LENGTH = 8;
 export const LogNamed = defineEvent({
   type: 'LogNamed',
   data: z.strictObject({ log_id: z.string() }),
-  summary: 'The event log got the short id that cursors and checkpoints carry.',
+  summary: 'The event log was given the short id that cursors and checkpoints contain.',
 });
 
 const catalogue = catalogueOf([LogNamed]);

@@ -1,6 +1,6 @@
 /**
  * Bytes of received mail, read from the mail server in pieces. A connection is borrowed for a run of them and given back at its
- * end, or as soon as nobody takes the next one: a slow reader, or one that went away, holds nothing, and memory does not grow
+ * end, or as soon as the next one is not taken: a slow reader, or one that went away, holds nothing, and memory does not grow
  * with the message.
  */
 import { GatewayError } from '../values/errors.ts';
@@ -13,7 +13,7 @@ import { decodePiece } from '../mail/transfer-decoding.ts';
 const PIECE_BYTES = 128 * 1024;
 /** A server finds the place again at the begin of each run, which costs it time; others wait for the end of it. */
 const RUN_BYTES = 4 * 1024 * 1024;
-/** Nobody is kept from answering by a download, so it waits for a connection this many times longer than others do. */
+/** A download delays no other answer, so it waits for a connection this many times longer. */
 const MOST_WAITS = 4;
 
 export interface PartSource {

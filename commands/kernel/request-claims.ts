@@ -211,6 +211,6 @@ async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<
   throw new GatewayError('not_found', 'The result of this Idempotency-Key no longer exists.');
 }
 
-/** A defect, what may pass by itself or be mended, and what turns out later are none: the next request with the key goes on. */
+/** Internal errors, retryable errors and unknown outcomes do not settle the key: the next request with it continues. */
 const isOutcome = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && !ERROR_TABLE[error.code].keyFree;

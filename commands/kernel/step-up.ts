@@ -20,10 +20,7 @@ export const STEP_UP_MS = 15 * 60_000;
 /** The session of a person who is signed in. Throws `insufficient_scope` for every token: none can become a session. */
 export function requireSession({ session }: Pick<Caller, 'session'>): CallerSession {
   if (session !== null) return session;
-  throw new GatewayError(
-    'insufficient_scope',
-    'Only a person who is signed in may do this: no token is enough.',
-  );
+  throw new GatewayError('insufficient_scope', 'Only a signed-in person may do this; a token is not enough.');
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The gateway itself as the writer of an event: what it does on its own, for no request. */
+/** The gateway itself as the author of an event, for work without a request. */
 import type { Author } from './decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 

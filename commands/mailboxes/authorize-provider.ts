@@ -24,11 +24,11 @@ const PATH = '/mailboxes/:mailbox_id/provider-authorization';
 export const startProviderAuthorization = defineCapability<z.output<typeof BeginInput>, Begun>({
   name: 'start_provider_authorization',
   title: 'Authorize a provider',
-  summary: 'Gives the address at which the owner of the account lets the gateway in.',
+  summary: 'Returns the address at which the owner of the account authorizes the gateway.',
   description:
-    'For a mailbox with `auth_type` oauth2: gives the address of the provider at which the owner of the account signs in and agrees. ' +
+    'For a mailbox with `auth_type` oauth2: returns the address of the provider at which the owner of the account signs in and agrees. ' +
     'The provider leads back to a page that names the organisation, the mailbox and you; confirming there connects the mailbox. ' +
-    'The account has to be the one of the mailbox, and the address is good once, until `expires_at`.',
+    'The account must be that of the mailbox. The address can be used once, until `expires_at`.',
   effect: 'write',
   access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id, steppedUp: true },
   rest: { method: 'post', path: PATH, status: 200 },
@@ -61,9 +61,9 @@ export const startProviderAuthorization = defineCapability<z.output<typeof Begin
 export const endProviderAuthorization = defineCapability<z.output<typeof EndInput>, Nothing>({
   name: 'end_provider_authorization',
   title: 'Withdraw an authorization',
-  summary: 'Takes the tokens of a mailbox back at the provider and erases them.',
+  summary: 'Revokes the tokens of a mailbox at the provider and erases them.',
   description:
-    'Takes the authorization back at the provider, where it offers that, and erases the tokens here either way. The mailbox waits ' +
+    'Revokes the authorization at the provider, where it supports that, and erases the tokens here either way. The mailbox waits ' +
     'for a new authorization then.',
   effect: 'write',
   access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id, steppedUp: true },

@@ -1,6 +1,6 @@
 /**
- * What comes back from a provider through a person's browser (`contract.md` 18): shown first, taken only when the person
- * says so. Nobody signs in to the gateway for it: the state, known to that browser alone, stands for the request.
+ * The answer of a provider, brought by a person's browser (`contract.md` 18): shown first, taken only when the person
+ * confirms. It needs no sign-in: the state, known to that browser alone, identifies the request.
  */
 import { credentialIds } from '../values/event.ts';
 import { recordRefusal } from '../kernel/record-refusal.ts';
@@ -33,7 +33,7 @@ export interface ProviderAnswer {
 }
 
 /**
- * Looks without taking: links are opened by mail scanners too. Throws `not_found` for a state that is unknown, used or too old, and
+ * Reads without taking: mail scanners open links too. Throws `not_found` for a state that is unknown, used or too old, and
  * `mailbox_auth_failed` when the provider says that the person refused.
  */
 export async function describeAuthorization(
@@ -69,7 +69,7 @@ export async function finishAuthorization(
   });
 }
 
-/** RFC 6749 4.1.2.1: `access_denied` is the person's own word. */
+/** RFC 6749 4.1.2.1: `access_denied` is the decision of the person. */
 function assertGiven(parameters: ProviderAnswer['parameters']): void {
   if (parameters['code'] !== undefined) return;
   const isDenied = parameters['error'] === 'access_denied';
@@ -98,7 +98,7 @@ function summaryOf({ directory }: Ports, request: AuthorizationRequest): Authori
   };
 }
 
-/** What is refused from here on belongs to an organisation, and its audit trail tells of it. */
+/** A refusal from here on belongs to an organisation, so it is recorded in its audit trail. */
 async function recordingRefusal<T>(
   ports: Ports,
   request: AuthorizationRequest,
@@ -143,5 +143,5 @@ async function authorOf(
 const unknownState = (): GatewayError =>
   new GatewayError(
     'not_found',
-    'It was used already, has run out, or was never given out. If you have just connected the mailbox, all is well.',
+    'This link was used already, has expired or never existed. If you have just connected the mailbox, nothing is wrong.',
   );

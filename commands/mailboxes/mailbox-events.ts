@@ -54,7 +54,8 @@ export const MailboxCredentialsStored = defineEvent({
 
 export const MailboxProviderAuthorized = defineEvent({
   type: 'MailboxProviderAuthorized',
-  summary: 'The owner of a provider account let the gateway in; the tokens lie encrypted outside the log.',
+  summary:
+    'The owner of a provider account authorized the gateway; the tokens are stored encrypted outside the log.',
   data: z.object({ provider: z.string(), account: sealedText }),
 });
 
@@ -81,7 +82,7 @@ export const MailboxSyncStarted = defineEvent({
 export const MailboxConnected = defineEvent({
   type: 'MailboxConnected',
   publicName: 'mailbox.connected',
-  summary: 'A mailbox answers; its server offers these capabilities.',
+  summary: 'A mailbox is connected; its server offers these capabilities.',
   data: z.object({ capabilities: z.array(z.string()) }),
 });
 
@@ -95,7 +96,7 @@ export const MailboxConnectionFailed = defineEvent({
 export const MailboxAuthFailed = defineEvent({
   type: 'MailboxAuthFailed',
   publicName: 'mailbox.auth_failed',
-  summary: 'The mail server definitely refused the credentials.',
+  summary: 'The mail server permanently refused the credentials.',
   data: z.object({ reason: z.string() }),
 });
 
@@ -152,13 +153,13 @@ export const FolderAdded = defineEvent({
 
 export const FolderAvailabilityChanged = defineEvent({
   type: 'FolderAvailabilityChanged',
-  summary: 'A known folder is gone from the server, is back, or can (no longer) hold messages.',
+  summary: 'A known folder was removed from the server, came back, or can (no longer) hold messages.',
   data: z.object({ number: z.int().min(1), availability: z.enum(['selectable', 'container', 'missing']) }),
 });
 
 export const FolderRenamed = defineEvent({
   type: 'FolderRenamed',
-  summary: 'A folder has another path and keeps its number.',
+  summary: 'The path of a folder changed; its number stays.',
   data: z.object({ number: z.int().min(1), path: sealedText, path_key: z.string() }),
 });
 
@@ -170,7 +171,7 @@ export const FolderRolesDetected = defineEvent({
 
 export const FolderRolesSet = defineEvent({
   type: 'FolderRolesSet',
-  summary: 'A person mapped roles to folders; null means none on purpose.',
+  summary: 'A person mapped roles to folders; null means explicitly none.',
   data: z.object({ roles: z.partialRecord(folderRole, z.int().nullable()) }),
 });
 
@@ -194,13 +195,13 @@ export const GrantGiven = defineEvent({
 
 export const GrantChanged = defineEvent({
   type: 'GrantChanged',
-  summary: 'A grant has new terms.',
+  summary: 'The terms of a grant changed.',
   data: z.object({ grant_id: z.string(), ...grantTerms }),
 });
 
 export const GrantRevoked = defineEvent({
   type: 'GrantRevoked',
-  summary: 'A grant was taken back.',
+  summary: 'A grant was revoked.',
   data: z.object({ grant_id: z.string() }),
 });
 

@@ -154,8 +154,8 @@ export const updateGrant = defineCapability<z.output<typeof ChangeInput>, Grant>
 export const deleteGrant = defineCapability<z.output<typeof RevokeInput>, Nothing>({
   name: 'delete_grant',
   title: 'Revoke a grant',
-  summary: 'Takes a grant back; requests of its principal are refused from then on.',
-  description: 'Takes a grant back. It holds at once, for every token of the principal.',
+  summary: 'Revokes a grant; later requests of its principal are refused.',
+  description: 'Revokes a grant at once, for every token of the principal.',
   effect: 'write',
   access,
   rest: { method: 'delete', path: '/mailboxes/:mailbox_id/grants/:grant_id', status: 204 },

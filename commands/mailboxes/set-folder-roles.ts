@@ -88,8 +88,7 @@ export const putFolderRoles = defineCapability<Input, FolderRoleMap>({
 function assertUnbound({ caller }: Context, mailboxId: string): void {
   const folderRoles = caller.mailboxes.get(mailboxId)?.folderRoles ?? null;
   if (folderRoles === null) return;
-  const message =
-    'Your grant on this mailbox is bound to folder roles, so it cannot say which folders have them.';
+  const message = 'Your grant on this mailbox is limited to folder roles, so it cannot map them.';
   throw new GatewayError('insufficient_scope', message, {
     details: { required: [], folder_roles: folderRoles },
   });
@@ -138,6 +137,6 @@ function numberAt(folders: readonly FolderEntry[], path: string): number {
   if (folder) return folder.number;
   throw new GatewayError(
     'provider_rejected',
-    'The mail server put the new folder elsewhere (a prefix such as "INBOX." may be needed); see folders/list.',
+    'The mail server created the new folder elsewhere (a prefix such as "INBOX." may be needed); see folders/list.',
   );
 }

@@ -19,7 +19,7 @@ type Input = z.output<typeof Input>;
 export const putCredentials = defineCapability<Input, Nothing>({
   name: 'put_mailbox_credentials',
   title: 'Store credentials',
-  summary: 'Stores new credentials of a mailbox; they can never be read again.',
+  summary: 'Stores new credentials of a mailbox; they cannot be read back.',
   description: 'Stores new credentials for the current hosts and reconnects the mailbox.',
   effect: 'write',
   access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id, steppedUp: true },

@@ -71,7 +71,7 @@ export function startBootstrap(
 export const bootstrapRunning = (): GatewayError =>
   new GatewayError(
     'conflict',
-    'Another bootstrap is running, or died less than half a minute ago; try again then.',
+    'Another bootstrap is running, or died less than half a minute ago; try again later.',
   );
 
 /** Throws `conflict` when another run took over or finished. */

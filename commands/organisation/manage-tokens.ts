@@ -65,7 +65,7 @@ const Input = z.strictObject({
     .optional()
     .describe('Absent = as your own token, in a session all.'),
   expires_at: InstantField.describe(
-    'At most a year from now, 90 days for mcp, and not after your own token.',
+    'At most a year from now, 90 days for mcp, and not later than your own token.',
   ),
 });
 type Input = z.output<typeof Input>;
@@ -79,9 +79,9 @@ type IssuedToken = z.output<typeof IssuedToken>;
 export const createToken = defineCapability<Input, IssuedToken>({
   name: 'create_token',
   title: 'Issue a token',
-  summary: 'Issues a token for yourself or an agent of yours, within your own.',
+  summary: 'Issues a token for yourself or one of your agents, within your own.',
   description:
-    'Issues a token whose scopes, mailboxes and life lie within the token that asks. The secret is shown once, in this ' +
+    'Issues a token whose scopes, mailboxes and lifetime are within those of the requesting token. The secret is shown once, in this ' +
     'answer; a repeat with the same Idempotency-Key answers without it. A token gives `tokens:manage` to no other; a stepped-up ' +
     'session gives whatever its person holds.',
   effect: 'write',
@@ -180,8 +180,9 @@ const WithdrawInput = z.strictObject({ token_id: z.string().min(1).max(64) });
 export const deleteToken = defineCapability<z.output<typeof WithdrawInput>, Nothing>({
   name: 'delete_token',
   title: 'Revoke a token',
-  summary: 'Revokes a token of yours or of your agents; owners and admins any of the organisation.',
-  description: 'Revokes a token: every request with it is refused from then on. Also the one that asks.',
+  summary:
+    'Revokes a token of yours or of your agents; owners and admins may revoke any in the organisation.',
+  description: 'Revokes a token, also the one of this request: every later request with it is refused.',
   effect: 'write',
   access: { any: ['tokens:manage'], freeInSession: true },
   rest: { method: 'delete', path: '/tokens/:token_id', status: 204 },

@@ -21,7 +21,7 @@ type SetUp = z.output<typeof SetUp>;
 export const setUpOrganisation = definePublicRoute<z.output<typeof Input>, SetUp>({
   name: 'set_up',
   title: 'Set up the first organisation',
-  summary: 'Makes the first owner and organisation with the token of the setup link.',
+  summary: 'Creates the first owner and organisation with the token of the setup link.',
   description:
     'Works once, with the token of the link that the gateway prints while there is no organisation. Then sign in.',
   rest: { method: 'post', path: '/auth/setup', status: 201 },

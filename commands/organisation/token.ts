@@ -32,7 +32,7 @@ export const TokenIssued = defineEvent({
 export const TokenRevoked = defineEvent({
   type: 'TokenRevoked',
   publicName: 'token.revoked',
-  summary: 'A token was revoked; requests with it are refused from then on.',
+  summary: 'A token was revoked; requests with it are refused.',
   data: z.object({}),
 });
 

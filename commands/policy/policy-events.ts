@@ -13,7 +13,7 @@ import { BUILT_IN_POLICY } from './built-in-policy.ts';
 
 export const PolicySet = defineEvent({
   type: 'PolicySet',
-  summary: 'The organisation set its policy; it holds from here on.',
+  summary: 'The organisation set its policy; it applies from this event on.',
   data: z.object({
     /** Counts from 1 per organisation. */
     version: z.int().min(1),

@@ -109,7 +109,7 @@ function ruleIssues(
 }
 
 const ONLY_SENDS_WAIT =
-  'What is allowed runs at once unless it is a send: name the action send, or take undo_seconds away.';
+  'Allowed actions run at once unless they are sends: name the action send, or remove undo_seconds.';
 
 /** An effect that would let something wait which nobody approves. */
 const holdsBack = (effect: PolicyEffect): boolean =>

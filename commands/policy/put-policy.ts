@@ -35,9 +35,9 @@ export const describePolicy = ({ setAt, setBy, default: own, ...said }: PolicyVe
 export const putPolicy = defineCapability<PolicyDocument, OrgPolicy>({
   name: 'set_policy',
   title: 'Set the policy',
-  summary: 'Puts a policy in force; it holds everywhere within a second.',
+  summary: 'Puts a policy into force; it applies everywhere within a second.',
   description:
-    'The whole policy: rules in their order, and what holds where none matches. If-Match or version names the one it was ' +
+    'The whole policy: rules in order, and what applies where none matches. If-Match or version names the one it was ' +
     'made from. The same policy again changes nothing. Every version stays readable.',
   effect: 'write',
   access: { any: ['policy:manage'] },

@@ -19,7 +19,7 @@ export const CustomHeaderName = z
   .string()
   .refine(
     isCustomHeader,
-    'Not an X- field that can be allowed: relays read orders from this one, or it is no name.',
+    'Not an X- field that can be allowed: mail relays act on this one, or it is not a field name.',
   )
   .transform((name) => name.toLowerCase());
 

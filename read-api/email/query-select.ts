@@ -90,7 +90,7 @@ export async function readOther(
   if (attachment_id === undefined) {
     throw refuse(
       'select.attachment_id',
-      'Name the attachment: attachments[] of a message in view full has the ids.',
+      'Name the attachment: the ids are in attachments[] of a message in view full.',
     );
   }
   const piece = await readPiece(context, { mailbox_id: mailboxId, attachment_id, offset, length });

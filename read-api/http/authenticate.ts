@@ -1,4 +1,4 @@
-/** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
+/** Bearer → caller, for REST and MCP (`contract.md` 2). The token's claims say who; its rights are read for each request. */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
 import { isSessionId } from '../../commands/values/event.ts';
@@ -37,7 +37,7 @@ export interface Credentials {
   readonly requestId: string;
   /** The surface that a refusal is recorded on: that of a person may be the console. */
   readonly recordedAs: (actor: ActorKind) => Request['surface'];
-  /** Asked when the refusal is of nobody known. */
+  /** Called when the refused caller is unknown. */
   readonly source: () => string;
   /** Address and user agent under the key of whom the token turns out to be of. */
   readonly seal: (principalId: string) => Promise<Sealed>;
@@ -119,7 +119,7 @@ export class Authenticator {
 
   async #note(error: GatewayError, presented: Presented | null, credentials: Credentials): Promise<void> {
     const { accessLog } = this.#ports;
-    // A store that does not answer refuses nobody.
+    // A store that does not answer is not a refusal.
     if (ERROR_TABLE[error.code].status !== 401) return;
     if (presented === null) {
       accessLog.countRefusal(error.code, credentials.source());
@@ -138,7 +138,7 @@ export class Authenticator {
 }
 
 const idle = (): GatewayError =>
-  new GatewayError('token_expired', 'This session was not used for half an hour; sign in again.');
+  new GatewayError('token_expired', 'This session was idle for half an hour; sign in again.');
 
 /** The token of a bearer header (RFC 6750 2.1). Throws `unauthenticated` without one. */
 function bearerOf(authorization: string | undefined): string {

@@ -1,4 +1,4 @@
-/** When nobody is there any more to be answered. */
+/** Aborts when the client is gone. */
 import type { ServerResponse } from 'node:http';
 
 /** Aborts when the connection of an answer closes, sent or not. */

@@ -105,7 +105,7 @@ const ANSWERS: Named = {
   Token,
 };
 
-/** The descriptions of the schemas, and the ids under which zod tells some of them apart. */
+/** The descriptions of the schemas, and the ids by which zod distinguishes some of them. */
 class Names extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   constructor(named: Named) {
     super();

@@ -1,4 +1,4 @@
-/** Browsers: which origins may call, and what they are told (`contract.md` 16; Fetch standard, CORS protocol). */
+/** Browsers: which origins may call, and the headers they get (`contract.md` 16; Fetch standard, CORS protocol). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../commands/values/errors.ts';
 

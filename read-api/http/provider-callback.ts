@@ -64,7 +64,7 @@ function send(response: Response, status: number, html: string): void {
   response.end(html);
 }
 
-/** A refusal of a known request is recorded where it is made; what belongs to nobody is counted. */
+/** A refusal of a known request is recorded where it is made; any other is counted. */
 function refuse(ports: Ports, source: string, response: Response, error: unknown): void {
   const requestId = String(response.getHeader('Request-Id'));
   if (!(error instanceof GatewayError)) {

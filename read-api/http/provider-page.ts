@@ -30,7 +30,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const escaped = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
-/** A text of somebody else's: isolated, so that its writing direction cannot rearrange the sentence around it. */
+/** Text from outside: isolated, so that its writing direction cannot rearrange the sentence around it. */
 const foreign = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
 
 type Tone = 'ask' | 'done' | 'refused';

@@ -1,4 +1,4 @@
-/** Routes that need no bearer on the REST face: translation, and nothing asked of whoever calls. */
+/** Routes of the REST adapter that need no bearer: translation only, no authentication. */
 import type { Request, Response } from 'express';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import { invokePublicRoute } from '../../commands/kernel/public-route.ts';
@@ -20,7 +20,7 @@ export interface RoutesAndPorts extends Routes {
 
 type Handle = (request: Request, response: Response, requestId: string) => Promise<void>;
 
-/** Answers one route. What is refused is counted by its source (`contract.md` 12); a wrong password is told by its own route. */
+/** Answers one route. What is refused is counted by its source (`contract.md` 12); a wrong password is recorded by its own route. */
 export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: AnyPublicRoute): Handle {
   const clients = new Clients(ports);
   const input = new RequestInput(route, Math.min(PUBLIC_BODY_BYTES, ports.server.limits.jsonBodyBytes));
@@ -33,7 +33,7 @@ export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: A
         ports,
         routes,
         requestId,
-        // Nobody else comes here from a page of ours but a person.
+        // Only a person comes here from a page of the gateway.
         surface: surfaceOf(request, true),
         source,
         afterAnswer: (work) => {

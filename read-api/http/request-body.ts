@@ -32,7 +32,7 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   });
 }
 
-/** The body as it comes, read by whoever iterates it; that throws `ClientGone` when the client ends before its request does. */
+/** The body as it arrives; iterating it throws `ClientGone` when the client ends before its request does. */
 export function uploadOf(request: IncomingMessage): UploadedBytes {
   const { 'content-type': contentType = null, 'content-length': length } = request.headers;
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
@@ -50,7 +50,7 @@ async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array, v
   }
 }
 
-/** The connection ended before the request did: there is nobody to answer. */
+/** The connection ended before the request did: there is no client to answer. */
 export class ClientGone extends Error {
   constructor() {
     super('the client disconnected before its request was complete');

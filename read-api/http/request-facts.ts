@@ -3,11 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../commands/kernel/access.ts';
 
 export interface RequestFacts {
-  /** The client's address, as the listener told it from those of trusted proxies. */
+  /** The client's address, without those of trusted proxies. */
   address: string;
   /** Null while no capability was reached. */
   capability: string | null;
-  /** Null while nobody is known to be behind it. */
+  /** Null until the request is authenticated. */
   caller: Pick<Caller, 'token' | 'principal' | 'org'> | null;
 }
 

@@ -27,7 +27,7 @@ function queryKinds(schema: z.ZodType): ReadonlyMap<string, QueryKind> {
   );
 }
 
-/** What of a capability tells how its input is read. */
+/** What of a capability decides how its input is read. */
 type Shape = Pick<Capability, 'input' | 'rest'>;
 
 /** The fields of a request with a JSON body stand there alone: a query ends up in logs, and a body may hold a password. */
@@ -41,7 +41,7 @@ function refuseQuery(names: readonly string[]): void {
   throw new GatewayError('invalid_request', message, { details: { issues } });
 }
 
-/** Reads inputs of one capability; what its schema tells is looked up once. */
+/** Reads inputs of one capability; its schema is analysed once. */
 export class RequestInput {
   readonly #capability: Shape;
   readonly #kinds: ReadonlyMap<string, QueryKind>;
@@ -119,7 +119,7 @@ export function keyOf(
   return { key, input: others };
 }
 
-/** Where the whole body is one field, issues name what was written in it: the field itself nobody wrote. */
+/** Where the whole body is one field, issues name what is in it: the caller did not write the field itself. */
 export async function withBodyPaths<Result>({ rest }: Shape, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

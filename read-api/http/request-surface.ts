@@ -1,4 +1,4 @@
-/** The surface of a request of the REST face, as events tell it: the gateway's own pages are the console. */
+/** The surface of a REST request, as events name it: the gateway's own pages are the console. */
 import type { IncomingMessage } from 'node:http';
 
 /**

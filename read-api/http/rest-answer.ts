@@ -1,4 +1,4 @@
-/** Answers of the REST face: written at once, headers by the declaration, errors by the table. */
+/** Answers of the REST adapter: written at once, headers by the declaration, errors by the table. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/values/errors.ts';
@@ -55,7 +55,7 @@ export function sendError(response: ServerResponse, error: unknown, requestId: s
 }
 
 /**
- * A body that is too large, or of nobody known, is not read to its end: the connection cannot be used again. Nor can that of a
+ * A body that is too large, or unauthenticated, is not read to its end: the connection cannot be used again. Nor can that of a
  * request whose end was not waited for.
  */
 function endsConnection(error: unknown, request: IncomingMessage): boolean {
@@ -74,7 +74,7 @@ function challengeOf(error: unknown, { headers }: IncomingMessage): string | nul
     return `Bearer realm="api", error="insufficient_scope", scope="${scope}"`;
   }
   if (ERROR_TABLE[error.code].status !== 401) return null;
-  // Whoever sent no bearer, or a password, is not told that a bearer is wrong.
+  // Without a bearer, or with a password, the challenge does not say that a bearer is wrong.
   const isOfBearer = error.code !== 'invalid_credentials' && headers.authorization !== undefined;
   return isOfBearer ? 'Bearer realm="api", error="invalid_token"' : 'Bearer realm="api"';
 }

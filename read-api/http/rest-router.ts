@@ -91,7 +91,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
       const keyed = keyOf(capability, header(request, 'idempotency-key'), sent);
       const effect = effectOf(capability, keyed.input);
       if (effect !== leastEffectOf(capability)) door.count(visitor, effect, response);
-      // Asked anew: a body may take minutes to arrive, and rights end within a second.
+      // Authenticated again: a body may take minutes to arrive, and rights end within a second.
       const present = await door.authenticate(request, requestId);
       const outcome = await withBodyPaths(capability, () =>
         invokeCapability({
@@ -144,7 +144,7 @@ function unknownRoute({ ports, door }: RestOptions): Handle {
   };
 }
 
-/** Express answers 400 by itself to a path it cannot decode; anything else is a defect of ours. */
+/** Express answers 400 automatically to a path it cannot decode; anything else is an internal error. */
 const malformed = (cause: unknown): Error =>
   cause instanceof URIError
     ? badPart('', 'The path is not properly percent-encoded.', cause)
@@ -181,10 +181,7 @@ const badPart = (path: string, message: string, cause?: unknown): GatewayError =
   });
 
 const versionIsNotHeld = (): GatewayError =>
-  badPart(
-    'If-Match',
-    'This request is held against no version, so If-Match would guard nothing; leave it out.',
-  );
+  badPart('If-Match', 'This request is not conditional on a version; leave If-Match out.');
 
 /** The version inside a strong entity tag (RFC 9110 8.8.3). Throws `invalid_request` for a weak or unquoted one. */
 function versionOf(value: string | null): string | null {

@@ -13,7 +13,7 @@ import { ClientGone } from './request-body.ts';
 const STALLED_MS = 60_000;
 
 /**
- * Sends the answer. Its length is told only where it is known for certain: with a range, or once it has been read to its end.
+ * Sends the answer. Its length is sent only where it is certain: with a range, or once it has been read to its end.
  * Throws `range_not_satisfiable`, what reading throws – before the first byte left that is an ordinary refusal – and `ClientGone`.
  */
 export async function sendBytes(

@@ -58,7 +58,7 @@ const refusalOn = (mailbox_id: string, asked: Capability, change: Partial<World>
   });
 };
 
-describe('authorise', () => {
+describe('authorize', () => {
   it(`knows a mailbox without a grant as little as one that does not exist ${verifies('contract:3:foreign-404')}`, () => {
     const unknown = { code: 'not_found', required: undefined };
     for (const id of ['mbx_1', 'mbx_2', 'mbx_none', '__proto__']) {
