@@ -1,6 +1,5 @@
 /** `read.message_move`: the old and new id of each message that this gateway moved. */
-import type { MessageMove } from '../commands/ports/moved-messages.ts';
-import type { Sql } from '../commands/ports/ports.ts';
+import type { MessageMove, Sql } from '../commands/ports/ports.ts';
 import { relocates } from '../commands/messages/actions.ts';
 import type { ItemResult } from '../commands/operations/operation-events.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';

@@ -7,7 +7,7 @@ import { endTag, escapeText, type Link, linkOf, namesOtherHost, startTag } from 
 import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
 import { OUTERMOST, remoteSource, seeElement, type SeenElement } from './computed-style.ts';
 import type { StyleRules } from './style-rules.ts';
-import { styleRulesOf } from './style-sheets.ts';
+import { styleRulesOf } from './style-rules.ts';
 import { type Sight, sightOf, type TextLook } from './text-look.ts';
 
 export interface VisibleHtml {

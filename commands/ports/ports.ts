@@ -10,8 +10,6 @@ import type { ChangeAttribution } from './change-attribution.ts';
 import type { MailLogins, ProviderAuthorizations } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Markup } from './markup.ts';
-import type { Contacts } from './known-recipients.ts';
-import type { MessageMoves } from './moved-messages.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { McpSessions, McpTasks } from './mcp.ts';
 import type { Directory } from './directory.ts';
@@ -192,4 +190,27 @@ export interface Ports {
   readonly accessLog: AccessLog;
   readonly log: Log;
   readonly server: ServerInfo;
+}
+
+/** Recipients of a mailbox as the gateway itself knows them: what a policy can rely on. */
+export interface Contacts {
+  /**
+   * Those of the addresses that the gateway sent a mail to from the mailbox, taken by the mail server. What lies in folders says nothing
+   * here: a sender puts it there, and a caller who may move messages chooses the folder. Throws `store_unavailable`.
+   */
+  writtenTo(mailboxId: string, addresses: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** Moves made by this gateway: an id names a place, so a moved message has another id. */
+export interface MessageMove {
+  /** The id the message had before. */
+  readonly messageId: string;
+  /** The id it had afterwards; null where the mail server did not tell. */
+  readonly newId: string | null;
+  readonly operationId: string;
+}
+
+export interface MessageMoves {
+  /** The moves of a message from the one that made this id stale to the last one known; empty when there was none. */
+  follow(messageId: string): Promise<readonly MessageMove[]>;
 }

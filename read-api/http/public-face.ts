@@ -6,9 +6,8 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { Clients } from './clients.ts';
-import { factsOf } from './request-facts.ts';
+import { factsOf, surfaceOf } from './request-facts.ts';
 import { RequestInput } from './request-input.ts';
-import { surfaceOf } from './request-surface.ts';
 import { sendOutcome } from './rest-answer.ts';
 
 /** What anybody may have the gateway hold in memory for each connection, before it is known who they are. */

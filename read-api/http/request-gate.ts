@@ -8,8 +8,7 @@ import type { Surface } from './presented-credential.ts';
 import { Clients } from './clients.ts';
 import { Origins } from './origin.ts';
 import { type Effect, RateLimits } from './rate-limits.ts';
-import { surfaceOf } from './request-surface.ts';
-import { factsOf } from './request-facts.ts';
+import { factsOf, surfaceOf } from './request-facts.ts';
 
 export interface AuthenticatedRequest {
   readonly caller: Caller;

@@ -13,10 +13,9 @@ import type { RequestGate } from './request-gate.ts';
 import { goneSignal } from './disconnect-signal.ts';
 import { answerPublicRoute } from './public-face.ts';
 import { credentialOf, recordRefusal, requestAuthor } from '../../commands/kernel/record-refusal.ts';
-import { factsOf } from './request-facts.ts';
+import { factsOf, surfaceOf } from './request-facts.ts';
 import { ClientGone } from './request-body.ts';
 import { keyOf, RequestInput, withBodyPaths } from './request-input.ts';
-import { surfaceOf } from './request-surface.ts';
 import { sendError, sendOutcome } from './rest-answer.ts';
 import { sendBytes } from './send-bytes.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../../../commands/html/computed-style.ts';
 import type { ShownMail } from '../../../commands/ports/markup.ts';
 import type { StyleRules } from '../../../commands/html/style-rules.ts';
-import { styleRulesOf } from '../../../commands/html/style-sheets.ts';
+import { styleRulesOf } from '../../../commands/html/style-rules.ts';
 import { type Sight, sightOf } from '../../../commands/html/text-look.ts';
 import { lookAtDomain } from '../../../commands/mail/look-alikes.ts';
 import { mailPieces, marksIn } from './mail-text.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { askedRange, rangeWithin } from '../../../../read-api/http/byte-range.ts';
+import { askedRange, rangeWithin } from '../../../../read-api/http/send-bytes.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const of = (header: string | undefined, length: number) => {
