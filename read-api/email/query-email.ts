@@ -37,7 +37,7 @@ const Input = z.strictObject({
   view: z
     .enum(VIEWS)
     .optional()
-    .describe('summary by default; threads: by conversation; count: only how many.'),
+    .describe('summary by default; threads: by conversation; count: number only.'),
   ...bodyFields,
   body_offset: BodyOffset.describe('Where to continue in the body of one message.'),
 });

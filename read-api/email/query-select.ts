@@ -26,7 +26,7 @@ export const QuerySelect = z.strictObject({
   filter: FilterSchema.optional(),
   order_by: z.enum(ORDERS).optional().describe('received_desc by default.'),
   ...pageFields,
-  message_ids: MessageIds.optional().describe('Read these instead of searching.'),
+  message_ids: MessageIds.optional().describe('Read these instead of a search.'),
   draft_id: z.string().min(1).max(64).optional(),
   status: DraftStatus.optional(),
   include_content: z.boolean().optional().describe('Its text too.'),
