@@ -2,7 +2,13 @@
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { SingleFlight } from '../concurrency/single-flight.ts';
-import { type FolderState, type IndexAnswer, type StateRow, statesOf, type WholeMailbox } from './folder-mirror.ts';
+import {
+  type FolderState,
+  type IndexAnswer,
+  type StateRow,
+  statesOf,
+  type WholeMailbox,
+} from './folder-mirror.ts';
 import { statesStatement } from './page-sql.ts';
 
 export class UnchangedPages {
