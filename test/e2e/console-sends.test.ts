@@ -164,7 +164,7 @@ describe('the console before a vote on a send', function () {
     const before = await top.boundingBox();
     await page.getByRole('tab', { name: 'Page' }).focus();
     await page.keyboard.press('Tab');
-    await page.waitForFunction('document.activeElement.tagName === "IFRAME"');
+    await eventually(async () => (await page.evaluate('document.activeElement.tagName')) === 'IFRAME');
     const outside = Number(await page.evaluate('scrollY'));
     await page.keyboard.press('PageDown');
     await eventually(async () => {
