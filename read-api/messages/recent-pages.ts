@@ -3,6 +3,7 @@
  * the index confirms its version (`MailQuery.knownVersion`), so it is never older than the index.
  */
 import type { Context } from '../../commands/kernel/capability.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { MailAnswer, MailPort } from '../../commands/ports/mail-port.ts';
@@ -25,6 +26,12 @@ interface RecentPage {
 
 const pagesOf = new WeakMap<MailPort, BoundedMap<string, RecentPage>>();
 
+function pagesOfPort(mail: MailPort): BoundedMap<string, RecentPage> {
+  const pages = pagesOf.get(mail) ?? new BoundedMap<string, RecentPage>(MOST_PAGES);
+  pagesOf.set(mail, pages);
+  return pages;
+}
+
 export interface ShownPage {
   /** Without `messages` where `items` came from the cache. */
   readonly answer: MailAnswer;
@@ -40,24 +47,32 @@ export async function showPage(
 ): Promise<ShownPage> {
   const { mail } = context.ports;
   const { mailbox } = viewing;
-  const pages = pagesOf.get(mail) ?? new BoundedMap<string, RecentPage>(MOST_PAGES);
-  pagesOf.set(mail, pages);
+  const pages = pagesOfPort(mail);
   const key = keyOf(viewing, query);
   const recent = key === null ? undefined : pages.get(key);
   const known = recent?.mailbox === mailbox ? recent : undefined;
   const answer = await mail.query(mailbox.id, known ? { ...query, knownVersion: known.version } : query);
   if (known && answer.unchanged) return { answer: { ...answer, next: known.next }, items: known.items };
   if (answer.threads) return { answer, items: [] };
-  const { messages, next, version } = answer;
-  const shown = await withFirstContacts(context, viewing, messages);
-  const texts = await showTexts(context.ports.markup, shown, messages);
-  const items = messages.map((message) => viewOf(shown, message, texts.get(message)));
-  // Until the index is complete nothing is known about first contacts.
-  const isKnown = shown.firstContacts !== undefined || viewing.view === 'ids' || messages.length === 0;
-  if (key !== null && version !== undefined && isKnown && messages.length <= MOST_MESSAGES) {
+  const { items, isKnown } = await show(context, viewing, answer.messages);
+  const { next, version } = answer;
+  if (key !== null && version !== undefined && isKnown && items.length <= MOST_MESSAGES) {
     pages.set(key, { mailbox, version, next, items });
   }
   return { answer, items };
+}
+
+/** `isKnown` is false while the index is not complete: nothing is known about first contacts then. */
+async function show(
+  context: Pick<Context, 'ports'>,
+  viewing: Viewing,
+  messages: readonly FetchedMessage[],
+): Promise<{ readonly items: Message[]; readonly isKnown: boolean }> {
+  const shown = await withFirstContacts(context, viewing, messages);
+  const texts = await showTexts(context.ports.markup, shown, messages);
+  const items = messages.map((message) => viewOf(shown, message, texts.get(message)));
+  const isKnown = shown.firstContacts !== undefined || viewing.view === 'ids' || messages.length === 0;
+  return { items, isKnown };
 }
 
 /**
