@@ -63,13 +63,6 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
     registers,
   });
-  const sweepers = new Histogram({
-    name: 'gateway_sweeper_seconds',
-    help: 'Time to settle one task of background work; held = another process works on it, later = tried again after a pause.',
-    labelNames: ['sweeper', 'outcome'],
-    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
-    registers,
-  });
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -88,10 +81,24 @@ export function createMetrics(): Metrics {
     mailCommandDone: ({ outcome, seconds }) => {
       mailCommands.observe({ outcome }, seconds);
     },
+    ...sweepersOf(registers),
+    ...gaugesOf(registers),
+  };
+}
+
+/** Background work, one observation for each task. */
+function sweepersOf(registers: Registry[]): Pick<Metrics, 'taskSwept'> {
+  const sweepers = new Histogram({
+    name: 'gateway_sweeper_seconds',
+    help: 'Time to settle one task of background work; held = another process works on it, later = tried again after a pause.',
+    labelNames: ['sweeper', 'outcome'],
+    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
+    registers,
+  });
+  return {
     taskSwept: ({ sweeper, outcome, seconds }) => {
       sweepers.observe({ sweeper, outcome }, seconds);
     },
-    ...gaugesOf(registers),
   };
 }
 

@@ -19,10 +19,11 @@ export async function keepRunning(
   let server = await launch();
   const { port } = server;
   const stopping = new AbortController();
+  const isStopping = (): boolean => stopping.signal.aborted;
 
   const again = async (): Promise<void> => {
     const backoff = new Backoff(PAUSES);
-    while (!stopping.signal.aborted) {
+    while (!isStopping()) {
       try {
         server = await launch(port);
         return;
@@ -35,9 +36,11 @@ export async function keepRunning(
   const watch = async (): Promise<void> => {
     for (;;) {
       await server.gone;
-      if (stopping.signal.aborted) return;
+      if (isStopping()) return;
       log.error('embedded postgres: ended unexpectedly, restarting', { port });
       await again();
+      // `stop` ends a server that started meanwhile.
+      if (isStopping()) return;
     }
   };
   const watching = watch();

@@ -6,8 +6,9 @@ describe('the table of sweepers', () => {
   it('has a name of its own for each row, and knows the mailbox of what it limits by mailbox', () => {
     const rows = sweepersOf(new SendRig().ports);
     expect(new Set(rows.map(({ name }) => name)).size).to.equal(rows.length);
-    for (const { name, ofOneMailbox, mailboxOf } of rows)
-      expect(mailboxOf !== undefined, name).to.equal(ofOneMailbox !== undefined);
+    for (const row of rows) {
+      expect(row.mailboxOf !== undefined, row.name).to.equal(row.ofOneMailbox !== undefined);
+    }
   });
 
   it('erases the content of a discarded draft, and of no other', async () => {

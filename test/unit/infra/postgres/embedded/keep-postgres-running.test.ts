@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { keepRunning } from '../../../../../infra/postgres/embedded/keep-postgres-running.ts';
+import type { PostgresProcess } from '../../../../../infra/postgres/embedded/postgres-process.ts';
+import { silentLog } from '../../../../support/fakes/silent-log.ts';
+
+/** A server that runs until it is stopped or ends. */
+function fakeServer(pid: number): PostgresProcess & { readonly end: () => void; isStopped: boolean } {
+  const { promise: gone, resolve } = Promise.withResolvers<undefined>();
+  const server = {
+    port: 5432,
+    pid,
+    gone: gone.then(() => undefined),
+    isStopped: false,
+    end: () => {
+      resolve(undefined);
+    },
+    stop: () => {
+      server.isStopped = true;
+      resolve(undefined);
+      return Promise.resolve();
+    },
+  };
+  return server;
+}
+
+describe('keepRunning', () => {
+  it('stops a server whose restart was under way when the stop came', async () => {
+    const [first, second] = [fakeServer(1), fakeServer(2)];
+    const restart = Promise.withResolvers<PostgresProcess>();
+    const asked = Promise.withResolvers<undefined>();
+    let launches = 0;
+    const kept = await keepRunning(() => {
+      launches += 1;
+      if (launches === 1) return Promise.resolve(first);
+      asked.resolve(undefined);
+      return restart.promise;
+    }, silentLog);
+    first.end();
+    await asked.promise;
+    const stopped = kept.stop();
+    restart.resolve(second);
+    await stopped;
+    expect(second.isStopped).to.equal(true);
+    expect(launches).to.equal(2);
+  });
+});
