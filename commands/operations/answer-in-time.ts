@@ -1,14 +1,15 @@
-/** Bounds how long a caller waits for an operation; the work itself goes on. */
+/** Bounds how long a caller waits for an operation; the work itself continues. */
 import type { Context } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { OperationReply } from './operation.ts';
 
-/** A client gives up after a minute; half of it leaves time to ask again with the same key (`contract.md` 6). */
+/** Clients time out after a minute; half of it leaves time to repeat with the same key (`contract.md` 6). */
 const ANSWER_WITHIN_MS = 30_000;
 
 /**
- * Answers `provider_timeout` when the mail server is slow; the work goes on and its outcome is recorded under the id, which
- * is told although nothing may be recorded yet. The id is null for work of which nothing will be: a preview.
+ * Answers `provider_timeout` when the mail server is slow. The work continues and its outcome is recorded
+ * under the id, which is returned even if nothing is recorded yet. The id is null for work that records
+ * nothing: a preview.
  */
 export async function answerInTime(
   { ports, request }: Context,

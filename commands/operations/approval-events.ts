@@ -1,22 +1,22 @@
-/** The approval of an operation, in the operation's own stream: what is asked for, who decided, and how its commit went. */
+/** The approval of an operation, in the operation's own stream: the request, the votes and the commit. */
 import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
 
-/** How an approval is to be approved and run: what policy said when it was asked for, defaults filled in. */
+/** How an approval is decided and run: the policy at the time of the request, defaults filled in. */
 export const ApprovalTerms = z.object({
-  /** Approvals wanted; 0 where policy allowed it and nobody is asked. */
+  /** Yes votes required; 0 where policy allowed it and no person is asked. */
   quorum: z.int().min(0),
-  /** The least role an approver has. */
+  /** The minimum role of an approver. */
   approver_role: z.enum(APPROVER_ROLES),
-  /** Four eyes: nobody approves what was asked for in his name. */
+  /** Four eyes: a person may not approve what was requested in their name. */
   exclude_owner: z.boolean(),
-  /** Seconds a decision is waited for. */
+  /** Seconds from the request to the deadline of the decision. */
   decision_ttl: z.int(),
-  /** Seconds from the last approval to the first commit. */
+  /** Seconds from the grant to the deadline of the first commit. */
   commit_ttl: z.int(),
-  /** The gateway commits as soon as the quorum is reached. */
+  /** The gateway commits automatically when the quorum is reached. */
   auto_commit: z.boolean(),
   /** Seconds between a commit and its effect, in which it can be cancelled. */
   undo_seconds: z.int(),
@@ -35,14 +35,14 @@ export const ApprovalRequested = defineEvent({
     content_hash: z.string(),
     /** The manifest (RFC 8785), sealed under the mailbox's key. */
     manifest: sealedText,
-    /** When it ends unless it was decided. */
+    /** When it expires unless it was decided. */
     expires_at: instant,
     terms: ApprovalTerms,
     /** How many messages the requester meant; null for a send. */
     cardinality: z.object({ min: z.int(), max: z.int() }).nullable(),
-    /** An earlier approval of the same draft that this one takes the place of. */
+    /** The earlier approval of the same draft that this one replaces. */
     supersedes: z.string().nullable(),
-    /** What was odd about it when it was asked for (`approval-warnings.ts`), sealed under the mailbox's key. */
+    /** The warnings at the time of the request (`approval-warnings.ts`), sealed under the mailbox's key. */
     warnings: sealedText.optional(),
   }),
 });
@@ -55,7 +55,7 @@ export const ApprovalVoteCast = defineEvent({
     decision: z.enum(['approve', 'reject']),
     content_hash: z.string(),
     reason: sealedText.nullable(),
-    /** It was asked for in this person's name. */
+    /** Requested in this person's name. */
     own_request: z.boolean(),
   }),
 });
@@ -153,7 +153,7 @@ export const ApprovalInvalidated = defineEvent({
   summary: 'What the approval depended on is gone: it can never be committed.',
   data: z.object({
     reason: z.enum(INVALIDATIONS),
-    /** What policy says now, where that is why. */
+    /** The present policy decision, where that is the reason. */
     policy: z.object({ decision: z.string(), rule_id: z.string(), policy_version: z.int() }).nullable(),
   }),
 });

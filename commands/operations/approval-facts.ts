@@ -1,4 +1,4 @@
-/** What whoever decides is told before: the sentence that is confirmed, the warnings, and whether it is his own request. */
+/** What an approver sees before the decision: the sentence to confirm, warnings, whether it is their own. */
 import { z } from 'zod';
 import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
 import { domainsOf } from '../policy/address-look.ts';
@@ -27,7 +27,7 @@ export interface FactsOf {
   /** Null once the mailbox was erased. */
   readonly manifest: Manifest | null;
   readonly mailbox: Pick<MailboxEntry, 'orgId' | 'email'> | undefined;
-  /** Null where none were noted, or they were erased. */
+  /** Null where none were recorded, or they were erased. */
   readonly warnings: readonly ApprovalWarning[] | null;
   readonly isOwn: boolean | null;
 }
@@ -45,7 +45,7 @@ export function approvalFacts(
   };
 }
 
-/** True where the viewer is the person in whose name it was asked for; null where nobody in particular looks. */
+/** True when the viewer is the person in whose name it was requested; null without a viewer. */
 export const isOwnRequest = (
   state: Pick<DirectoryState, 'agents'>,
   by: { readonly id: string },

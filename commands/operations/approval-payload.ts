@@ -35,7 +35,7 @@ const Execution = z.object({
   error: z.object({ code: z.string(), message: z.string() }).optional().describe('Of the last attempt.'),
 });
 
-/** Everything but the manifest: what lists hold. */
+/** Everything but the manifest, as in lists. */
 export const ListedApproval = z.object({
   id: z.string(),
   status: z.enum(APPROVAL_STATUSES),
@@ -97,9 +97,9 @@ export type Approval = z.output<typeof Approval>;
 export interface ApprovalView {
   readonly record: ApprovalRecord;
   readonly supersededBy: string | null;
-  /** The status is the one of this moment. */
+  /** The time at which the status is computed. */
   readonly now: Date;
-  /** Whom it is shown to; absent = to several. */
+  /** The viewer; absent where there are several. */
   readonly viewerId?: string;
 }
 
@@ -110,7 +110,7 @@ interface Parts {
   };
 }
 
-/** What was sealed under a key that is erased is null. Throws `store_unavailable`. */
+/** Text sealed under an erased key is null. Throws `store_unavailable`. */
 export async function approvalPayload({ personal, directory }: Parts, view: ApprovalView): Promise<Approval> {
   const { record, supersededBy, now } = view;
   const { operationId, mailboxId, requested } = record;
@@ -173,13 +173,13 @@ async function openFixed(
   return text === null ? null : openManifest(text, content_hash);
 }
 
-/** As lists tell it. Throws `store_unavailable`. */
+/** An approval as in lists. Throws `store_unavailable`. */
 export async function listedApproval(parts: Parts, view: ApprovalView): Promise<ListedApproval> {
   const { manifest: _, ...listed } = await approvalPayload(parts, view);
   return listed;
 }
 
-/** Who was removed, or erased, has no name any more. */
+/** Removed or erased principals have no name any more. */
 const namesOf = (
   { agents, people }: Pick<DirectoryState, 'agents' | 'people'>,
   ids: readonly (string | undefined)[],
@@ -207,7 +207,7 @@ const momentsOf = ({ expiresAt, wasGranted, commitAt, endedAt }: ApprovalRecord)
   ...(endedAt === null ? {} : { ended_at: endedAt }),
 });
 
-/** An approval that the gateway does not commit lapses unless somebody does. */
+/** An approval that the gateway does not commit lapses unless a caller commits it. */
 function runByOf(
   { requested: { terms }, requester, wasGranted, commitAt, expiresAt }: ApprovalRecord,
   status: ApprovalStatus,

@@ -1,4 +1,4 @@
-/** An approval as it is answered, texts still sealed: a single read derives it from the stream, lists read it from `read.approval`. */
+/** An approval as answered, texts sealed: one read derives it from the stream, lists use `read.approval`. */
 import type { EventMetadata } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Invalidation } from './approval-events.ts';
@@ -41,7 +41,7 @@ export interface ApprovalRecord {
   /** Of the last attempt, or of the send. */
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly results: readonly ItemResult[];
-  /** How many items ended how; null while nothing is recorded. */
+  /** The number of items per outcome; null while nothing is recorded. */
   readonly counts: Summary | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a caller is told of an operation that has an approval, from its stream and the clock. Pure. */
+/** The reply of an operation that has an approval, from its stream and the clock. Pure. */
 import { approvalIdOf } from './operation-id.ts';
 import { type OperationReply, type OperationState, replyOf } from './operation.ts';
 import { countsOf, type OperationProgress, progressOf } from './operation-progress.ts';
@@ -14,7 +14,7 @@ import {
 } from './approval-state.ts';
 import { endedWithoutRunning } from './refuse-status.ts';
 
-/** The status of its approval at a time; null for an operation that ran without one. */
+/** The status of the approval at a time; null for an operation that ran without one. */
 export const approvalStatusOf = (state: OperationState, now: Date): ApprovalStatus | null =>
   state.approval && approvalStatus(state.approval, { now, hasUnknown: (countsOf(state)?.unknown ?? 0) > 0 });
 
@@ -37,7 +37,7 @@ export function approvalOfReply(
 }
 
 /**
- * The operation as it stands. While something can still come of it the status says what it waits for; `completed` is only
+ * The operation as it is now. While it can still run, the status says what it waits for; `completed` is only
  * what ran. Throws `approval_rejected`, `approval_cancelled`, `approval_expired`, `approval_superseded` or
  * `approval_invalidated` when the approval ended without running.
  */
@@ -69,13 +69,13 @@ const waiting = (
   results: [],
 });
 
-/** What the first request was told: the approval's first append says so. */
+/** The status that the first request returned, derived from the terms of the approval. */
 export const originalStatus = ({
   approval,
 }: OperationState): 'awaiting_approval' | 'pending_commit' | 'completed' =>
   approval === null ? 'completed' : approval.terms.quorum === 0 ? 'pending_commit' : 'awaiting_approval';
 
-/** What runs under an approval has not begun, is under way, is over, or will never run. */
+/** Whether the work under an approval waits, runs, has ended, or will never run. */
 export const progressAt = (state: OperationState, now: Date): OperationProgress =>
   progressIn(approvalStatusOf(state, now), countsOf(state));
 

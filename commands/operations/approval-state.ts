@@ -55,7 +55,7 @@ export interface Ended extends Requested {
   readonly wasGranted: boolean;
 }
 
-/** How it ended. Expiry by the clock alone is `approvalStatus`. */
+/** How it ended. `approvalStatus` adds expiry by the clock. */
 export type ApprovalEnd =
   | { readonly status: 'rejected' | 'expired' | 'superseded' | 'committed' | 'commit_failed' }
   | { readonly status: 'cancelled'; readonly reason: Sealed | null }
@@ -93,7 +93,7 @@ export function recordedStatus(state: ApprovalState, hasUnknown: boolean): Appro
   }
 }
 
-/** The status at a time: what is open expires on access, recorded or not. */
+/** The status at a time: an open approval expires on access, recorded or not. */
 export const statusAt = (status: ApprovalStatus, expiresAt: string, now: Date): ApprovalStatus =>
   isOpen(status) && isOver({ expiresAt }, now) ? 'expired' : status;
 
@@ -122,7 +122,7 @@ export const isUnrun = (status: ApprovalStatus | null): status is UnrunStatus =>
 export const wasGranted = (state: ApprovalState): boolean =>
   state.phase === 'ended' ? state.wasGranted : state.phase !== 'awaiting';
 
-/** How it ended; null while nothing of that is recorded. */
+/** How it ended; null while no end is recorded. */
 export const endOf = (state: ApprovalState | null): ApprovalEnd | null =>
   state?.phase === 'ended' ? state.end : null;
 
@@ -141,7 +141,7 @@ export const nextAttempt = (
   error: attempt?.error ?? null,
 });
 
-/** A scheduled commit may begin this late, milliseconds; after that the approval expires like any other. */
+/** How late a scheduled commit may begin, milliseconds; after that the approval expires like any other. */
 const LATE_BY_MS = 5 * 60_000;
 
 /** The deadline once a commit is scheduled. */

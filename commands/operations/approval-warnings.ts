@@ -1,9 +1,9 @@
-/** What whoever decides has to know before: one list, the worst first. */
+/** What an approver must know before the decision: one list, the worst first. */
 import { z } from 'zod';
 import { counted } from '../values/counted.ts';
 import type { ActionsManifest } from './manifest.ts';
 
-/** In the order in which equals are listed. */
+/** In the order in which warnings of equal severity are listed. */
 export const WARNING_CODES = [
   'content_altered',
   'content_unreadable',
@@ -67,7 +67,7 @@ export function worstFirst(warnings: readonly ApprovalWarning[]): ApprovalWarnin
 
 export const OWN_REQUEST = medium('own_request', 'You, or an agent of yours, requested this.');
 
-/** Of a change of messages, by itself. */
+/** The warnings of a change of messages itself. */
 export const actionsWarnings = ({ steps, items }: ActionsManifest): readonly ApprovalWarning[] =>
   steps.some(({ action }) => action === 'expunge')
     ? [
@@ -80,9 +80,9 @@ export const actionsWarnings = ({ steps, items }: ActionsManifest): readonly App
 
 const Warnings = z.array(ApprovalWarning);
 
-/** As the event holds them, before they are sealed. */
+/** As the event stores them, before they are sealed. */
 export const warningsText = (warnings: readonly ApprovalWarning[]): string =>
   JSON.stringify(worstFirst(warnings));
-/** Null where none were noted, or they were erased. */
+/** Null where none were recorded, or they were erased. */
 export const openWarnings = (text: string | null): ApprovalWarning[] | null =>
   text === null ? null : Warnings.parse(JSON.parse(text));

@@ -17,16 +17,16 @@ export interface AskedMode {
   readonly policy: PolicyDecision;
   /** The caller holds `approvals:request` on the mailbox. */
   readonly mayRequest: boolean;
-  /** Not even where policy allows it: an expunge runs through its approval. Absent = no. */
+  /** Never runs directly, even where policy allows it: an expunge runs through its approval. Absent = no. */
   readonly neverDirect?: boolean;
 }
 
-/** A request becomes an approval, with the terms of this mode. */
+/** `request`: an approval is requested, with the terms of this mode. */
 export type Admission = 'run' | 'preview' | { readonly request: ApprovalMode };
 
 /**
- * Throws `policy_denied`; `approval_required` for a mode that only executes; `insufficient_scope` where an approval would be
- * made by somebody who may not ask for one.
+ * Throws `policy_denied`; `approval_required` for a mode that only executes; `insufficient_scope` when an
+ * approval is needed that the caller may not request.
  */
 export function authorizeOperation(asked: AskedMode): Admission {
   const { mode, policy, neverDirect = false } = asked;

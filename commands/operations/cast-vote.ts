@@ -13,7 +13,7 @@ import { secondsAfter } from './request-approval.ts';
 export interface Ballot {
   readonly voterId: string;
   readonly role: Role | null;
-  /** The person in whose name it was asked for. */
+  /** The person in whose name it was requested. */
   readonly behindId: string;
   readonly decision: 'approve' | 'reject';
   readonly contentHash: string;
@@ -22,9 +22,9 @@ export interface Ballot {
 }
 
 /**
- * The vote, and with the last one of the quorum the grant; nothing for the same vote once more. Throws `not_an_approver`,
- * `self_approval_forbidden`, `version_conflict` for another hash, `conflict` for another vote of the same person, and
- * what the status refuses.
+ * Returns the vote and what follows from it: with the last vote of the quorum, the grant. Returns nothing for
+ * a repeated vote. Throws `not_an_approver`, `self_approval_forbidden`, `version_conflict` for another hash,
+ * `conflict` for a different vote of the same person, and the refusal of the status.
  */
 export function castVote(state: OperationState, ballot: Ballot): readonly OperationFact[] {
   const { approval } = state;
@@ -43,7 +43,7 @@ export function castVote(state: OperationState, ballot: Ballot): readonly Operat
   return [voteOf(ballot), ...consequences(approval, ballot)];
 }
 
-/** Until something of it runs, another approver can still say no. */
+/** Until something of it runs, another approver can still reject it. */
 const canStillBeDecided = (status: ApprovalStatus, { terms }: ApprovalState, { decision }: Ballot): boolean =>
   status === 'awaiting_approval' ||
   (status === 'pending_commit' && decision === 'reject' && terms.quorum > 0);

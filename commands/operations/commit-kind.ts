@@ -1,4 +1,4 @@
-/** What the commits of all approvals share, and what each kind of approval says of its own. */
+/** What the commits of all approvals share, and what each kind of approval defines. */
 import type { Author, Loaded } from '../kernel/decide-and-append.ts';
 import type { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -15,16 +15,16 @@ import type { Standing } from './requester.ts';
 
 export interface Commit {
   readonly operationId: string;
-  /** Of the events: whoever asked for the commit, or the gateway itself. */
+  /** Of the events: the caller of the commit, or the gateway. */
   readonly author: Author;
-  /** `schedule`: the moment the approval names has come; nobody is told of a delay. */
+  /** `schedule`: the scheduled time has come; no caller waits for the answer. */
   readonly by: 'caller' | 'schedule';
-  /** The approval as it was read a moment ago, where it was. */
+  /** The approval as read just before, if the caller has it. */
   readonly loaded?: Loaded<OperationState>;
   notePosition(position: Position | null): void;
 }
 
-/** An approval that everything allows to be committed, at this revision of its stream. */
+/** A revalidated approval that may be committed, at this revision of its stream. */
 export interface Committable<Content extends Manifest = Manifest> extends Standing {
   readonly commit: Commit;
   readonly state: OperationState;
@@ -32,29 +32,29 @@ export interface Committable<Content extends Manifest = Manifest> extends Standi
   readonly revision: ExpectedRevision;
   readonly manifest: Content;
   readonly policy: PolicyDecision;
-  /** Goes before the intent, in the same append at `revision`: that append is the lock against every other end. */
+  /** Goes before the intent, in the same append at `revision`: the lock against every other end. */
   readonly started: OperationFact;
 }
 
 export type Executed =
   | { readonly end: 'told'; readonly reply: OperationReply }
-  /** Another writer was first, or somebody else runs it: everything is decided again. */
+  /** Another writer was first, or another process runs it: everything is decided again. */
   | { readonly end: 'changed' }
   /** It can never be committed. */
   | { readonly end: 'invalid'; readonly reason: Invalidation; readonly refusal: GatewayError }
-  /** Surely nothing was changed, and another attempt may succeed. Only before the intent. */
+  /** Certainly nothing was changed, and another attempt may succeed. Only before the intent. */
   | { readonly end: 'no_effect'; readonly refusal: GatewayError };
 
-/** What is special about the commit of one kind of approval. */
+/** What differs between the commits of different kinds of approval. */
 export interface CommitKind<Content extends Manifest> {
   readonly kind: Content['kind'];
-  /** What the requester has to hold now. */
+  /** The scopes the requester must hold now. */
   scopes(manifest: Content): readonly MailboxScope[];
-  /** What policy says now of exactly this. Throws `store_unavailable`. */
+  /** The present policy decision on exactly this. Throws `store_unavailable`. */
   decide(ports: Ports, asked: Asked<Content>): Promise<PolicyDecision>;
   /**
-   * What is gone of what it is about, null while all of it is there. With `asksServer` the mail server is asked, too: then it
-   * throws what keeps the mailbox from answering.
+   * What is gone of the approved content; null while all of it is there. With `asksServer` it also asks the
+   * mail server, and throws the error that keeps the mailbox from answering.
    */
   lost(
     ports: Ports,

@@ -1,20 +1,20 @@
-/** What an approval makes of how its commit went (`contract.md` 10). Pure. */
+/** What the results of a commit mean for its approval (`contract.md` 10). Pure. */
 import type { OperationFact } from './operation.ts';
 import type { ItemResult } from './operation-events.ts';
 import type { ApprovalState, CommitAttempt } from './approval-state.ts';
 
 const MINUTE_MS = 60_000;
-/** Pauses after the first, second, … commit that surely had no effect; the last one repeats (`contract.md` 7). */
+/** Pauses after the first, second, … commit without any effect; the last one repeats (`contract.md` 7). */
 const RETRY_AFTER_MS = [1, 5, 15, 30].map((minutes) => minutes * MINUTE_MS);
-/** After a failed attempt the approval holds for so long (`contract.md` 10). */
+/** How long the approval stays valid after a failed attempt (`contract.md` 10). */
 const HOLDS_FOR_MS = 24 * 60 * MINUTE_MS;
 
-/** Of a commit that did nothing: cut off before it began, or about what was gone when it was asked for. */
+/** Of a commit that did nothing: interrupted before it began, or its message was gone at the request. */
 const SAYS_NOTHING: ReadonlySet<string> = new Set(['mailbox_unavailable', 'message_stale']);
 
 /**
- * The end the outcomes make; none while one of them is unknown. What was proven not to have been done at all is no end:
- * it may be committed again.
+ * The end that follows from the outcomes; none while one of them is unknown. A commit proven to have done
+ * nothing is no end: it may be committed again.
  */
 export function commitOutcome(
   approval: ApprovalState | null,
@@ -33,22 +33,22 @@ export function commitOutcome(
     : [{ type: 'ApprovalCommitFailed', data: { attempt } }];
 }
 
-/** The gateway commits these by itself, so it tries them again by itself. */
+/** The gateway commits these automatically, so it also retries them automatically. */
 export const isOwn = ({ terms }: Pick<ApprovalState, 'terms'>): boolean =>
   terms.auto_commit || terms.undo_seconds > 0;
 
 export interface FailedAttempt {
   readonly error: { readonly code: string; readonly message: string };
-  /** The gateway tries again by itself. */
+  /** The gateway retries automatically. */
   readonly isRetried: boolean;
-  /** Sooner another attempt is of no use, seconds. */
+  /** Another attempt is of no use before this, seconds. */
   readonly retryAfterSeconds?: number | undefined;
   readonly now: Date;
 }
 
 /**
- * Back to `pending_commit`, for a day from the beginning of this attempt; with the next one where the gateway makes it, at the
- * latest a day after the first.
+ * Back to `pending_commit` for a day from the start of this attempt. Where the gateway retries, also
+ * schedules the next attempt, at the latest a day after the first.
  */
 export function attemptFailed(
   { number: attempt, startedAt, firstAt }: CommitAttempt,

@@ -1,4 +1,4 @@
-/** What a person confirms, in one sentence and in parts: nobody who would get the message is left out. Pure. */
+/** What a person confirms, as one sentence and in parts, with every recipient. Pure. */
 import { z } from 'zod';
 import { counted } from '../values/counted.ts';
 import { visible } from '../html/visible-text.ts';
@@ -26,7 +26,7 @@ export const Confirmation = z.object({
 });
 export type Confirmation = z.output<typeof Confirmation>;
 
-/** `warnings`: how many there are. */
+/** `warnings`: their number. */
 export const confirmationOf = (manifest: Manifest, domains: Domains, warnings: number): Confirmation =>
   manifest.kind === 'send_draft' ? ofSend(manifest, domains, warnings) : ofActions(manifest, warnings);
 
@@ -88,7 +88,7 @@ const listed = (label: string, recipients: readonly Recipient[]): readonly strin
 const warningsTold = (warnings: number): readonly string[] =>
   warnings === 0 ? [] : [counted(warnings, 'warning')];
 
-/** More are counted, not named. */
+/** More folders are counted, not named. */
 const MOST_NAMED = 3;
 
 function ofActions({ steps, items }: ActionsManifest, warnings: number): Confirmation {

@@ -1,4 +1,4 @@
-/** A draft as callers see it (`contract.md` 7): its own routes and every operation on it show the same. */
+/** A draft as callers see it (`contract.md` 7), the same in its own routes and in every operation on it. */
 import { z } from 'zod';
 
 /** `contract.md` 10. */
@@ -10,7 +10,7 @@ export type DraftStatus = (typeof DRAFT_STATUSES)[number];
 export const DRAFT_KINDS = ['new', 'reply', 'reply_all', 'forward'] as const;
 export type DraftKind = (typeof DRAFT_KINDS)[number];
 
-/** A received address that an answer cannot go to, and why. */
+/** A received address that a reply cannot go to, and why. */
 export const SkippedRecipient = z.object({ address: z.string(), reason: z.string() });
 export type SkippedRecipient = z.output<typeof SkippedRecipient>;
 
@@ -73,7 +73,7 @@ export const Draft = z.object({
 });
 export type Draft = z.output<typeof Draft>;
 
-/** Another one whenever the answer is another one: the version alone stays while a draft is reviewed and sent. */
+/** Changes whenever the answer changes: the version alone stays while a draft is reviewed and sent. */
 export const draftETag = ({ version, revision }: Pick<Draft, 'version' | 'revision'>): string =>
   `${String(version)}.${String(revision)}`;
 

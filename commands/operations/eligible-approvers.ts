@@ -1,4 +1,4 @@
-/** Who may decide an approval: people of the organisation with the role it wants (`contract.md` 8 and 9). Pure. */
+/** Who may decide an approval: people with the role it requires (`contract.md` 8 and 9). Pure. */
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { EventMetadata } from '../values/event.ts';
@@ -9,19 +9,19 @@ import type { ApprovalState } from './approval-state.ts';
 
 type Wanted = Pick<ApprovalTerms, 'approver_role' | 'exclude_owner'>;
 
-/** The person in whose name somebody acts: an agent's owner, else the person himself. */
+/** The person in whose name a principal acts: an agent's owner, otherwise the principal. */
 export const personBehind = (
   { agents }: Pick<DirectoryState, 'agents'>,
   { id }: Pick<EventMetadata['actor'], 'id'>,
 ): string => agents.get(id)?.ownerId ?? id;
 
-/** True for a role that is at least the one wanted, and may decide at all. */
+/** True for a role that is at least the required one and may decide at all. */
 export const fulfilsRole = (role: Role | null, wanted: ApprovalTerms['approver_role']): boolean =>
   role !== null &&
   ROLE_SCOPES[role].includes('approvals:decide') &&
   APPROVER_ROLES.findIndex((each) => each === role) >= APPROVER_ROLES.indexOf(wanted);
 
-/** Everybody who may decide such an approval, asked for in this person's name. */
+/** Everyone who may decide such an approval, requested in this person's name. */
 export function eligibleApprovers(
   { roles }: Pick<DirectoryState, 'roles'>,
   { orgId, behindId }: { readonly orgId: string; readonly behindId: string },
@@ -35,7 +35,7 @@ export function eligibleApprovers(
   });
 }
 
-/** True when one of those who approved has no longer the role that decides. */
+/** True when a person who approved no longer has the role to decide. */
 export const hasLostApprover = (
   { roles }: Pick<DirectoryState, 'roles'>,
   orgId: string,

@@ -7,7 +7,7 @@ import { isOpen } from './approval-state.ts';
 import { refusedIn } from './refuse-status.ts';
 import { approvalStatusOf } from './approval-reply.ts';
 
-/** Nothing for one that was withdrawn already. Throws what its status refuses: from the commit on it is too late. */
+/** Nothing if it was withdrawn already. Throws what its status refuses: from the commit on it is too late. */
 export function decideCancel(
   state: OperationState,
   { reason, now }: { readonly reason: Sealed | null; readonly now: Date },
@@ -19,7 +19,7 @@ export function decideCancel(
   return [{ type: 'ApprovalCancelled', data: { reason } }];
 }
 
-/** Writes down what holds since its time passed; nothing for an approval that has not expired, or says so already. */
+/** Records an expiry by the clock; nothing for an approval that has not expired or has ended. */
 export function decideExpiry(state: OperationState, now: Date): readonly OperationFact[] {
   const { approval } = state;
   if (approval === null || approval.phase === 'ended') return [];
@@ -27,7 +27,7 @@ export function decideExpiry(state: OperationState, now: Date): readonly Operati
   return [{ type: 'ApprovalExpired', data: { expired_at: approval.expiresAt } }];
 }
 
-/** Ends an open approval whose ground is gone; nothing for any other. `policy`: what it says now, where that is why. */
+/** Ends an open approval whose ground is gone. `policy`: the present decision, where that is the reason. */
 export function decideInvalidation(
   state: OperationState,
   {

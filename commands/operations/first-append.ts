@@ -1,4 +1,4 @@
-/** The first append of an operation: what was asked and what policy said. Expecting no stream, it claims the key. */
+/** The first append of an operation: request and policy decision. It expects no stream and claims the key. */
 import type { Context } from '../kernel/capability.ts';
 import { appendDecided } from '../kernel/decide-and-append.ts';
 import type { Appended } from '../ports/event-store.ts';
@@ -17,7 +17,7 @@ export interface Submitted {
   readonly targets: readonly OperationTarget[];
 }
 
-/** What was asked for, by whom the envelope says. */
+/** What was requested; the metadata of the event names the requester. */
 export async function submittedFact(
   { ports, author, fingerprint }: Pick<Context, 'ports' | 'author' | 'fingerprint'>,
   { mailboxId, capability, mode, reason, targets }: Submitted,
@@ -43,7 +43,7 @@ export const decidedFact = ({ decision, ruleId, version }: PolicyDecision): Oper
   data: { decision, rule_id: ruleId, policy_version: version },
 });
 
-/** Null when the stream exists already: another request was first with this key. */
+/** Null when the stream exists already: another request used this key first. */
 export async function appendFirst(
   { ports, author }: Pick<Context, 'ports' | 'author'>,
   operationId: string,

@@ -1,4 +1,4 @@
-/** Exactly what an approval is about (`contract.md` 9): built by the server, hashed, executed as it stands. */
+/** Exactly what an approval covers (`contract.md` 9): built by the server, hashed, executed unchanged. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../kernel/idempotency.ts';
@@ -11,7 +11,7 @@ export const ManifestItem = z.object({
   rfc_message_id: z.string().nullable(),
   /** HMAC-SHA-256 of the decoded subject under the nonce; null without a subject. */
   subject_hash: z.string().nullable(),
-  /** Where it lies: path when the approval was asked for. */
+  /** The path of its folder at the request for approval. */
   folder: z.string(),
 });
 export type ManifestItem = z.output<typeof ManifestItem>;
@@ -20,7 +20,7 @@ const address = z.object({ name: z.string().nullable(), email: z.string() });
 
 export const ActionsManifest = z.object({
   kind: z.literal('message_actions'),
-  /** 128 random bits in hex: a hash tells nothing of what is easily guessed. */
+  /** 128 random bits in hex: a hash must not reveal what is easily guessed. */
   nonce: z.string(),
   operation_id: z.string(),
   mailbox_id: z.string(),
@@ -49,7 +49,7 @@ export const SendManifest = z.object({
     message_id: z.string(),
     in_reply_to: z.string().nullable(),
     references: z.array(z.string()),
-    /** The writer's own ones, in the order of the message. */
+    /** Headers that the writer added, in the order of the message. */
     other: z.array(z.object({ name: z.string(), value: z.string() })),
   }),
   /** SHA-256 of the canonical JSON `{html, text}` of both parts as they are sent, in hex. */
@@ -58,7 +58,7 @@ export const SendManifest = z.object({
     z.object({
       filename: z.string().nullable(),
       content_type: z.string(),
-      /** What its leading bytes are; absent where they tell nothing. */
+      /** The type by its leading bytes; absent where they show none. */
       sniffed_type: z.string().optional(),
       size: z.int(),
       sha256: z.string(),
@@ -73,7 +73,7 @@ export type SendManifest = z.output<typeof SendManifest>;
 export const Manifest = z.discriminatedUnion('kind', [ActionsManifest, SendManifest]);
 export type Manifest = z.output<typeof Manifest>;
 
-/** The bytes that are hashed and kept (RFC 8785). Throws for text that is no Unicode (a lone surrogate), as 3.2.2.2 wants. */
+/** The bytes hashed and stored (RFC 8785). Throws for a lone surrogate, as 3.2.2.2 requires. */
 export function manifestText(manifest: Manifest): string {
   const text = canonicalJson(manifest);
   if (isWellFormed(JSON.parse(text))) return text;
@@ -88,7 +88,7 @@ const isWellFormed = (value: unknown): boolean =>
 /** SHA-256 of the manifest's bytes, in hex. */
 export const contentHashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The manifest behind a hash. Null when the text is not what the hash was made of, or is no manifest. */
+/** The manifest behind a hash. Null when the text has another hash, or is no manifest. */
 export function openManifest(text: string, contentHash: string): Manifest | null {
   if (contentHashOf(text) !== contentHash) return null;
   const parsed = Manifest.safeParse(JSON.parse(text));

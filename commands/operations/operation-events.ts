@@ -1,4 +1,4 @@
-/** A requested change of a mailbox, from request to outcome: two appends, intent before and outcome after the effect. */
+/** A requested change of a mailbox in two appends: intent before the effect, outcome after it. */
 import { z } from 'zod';
 import { defineEvent, type Upcaster } from '../values/event.ts';
 import { instant, sealedOr, sealedText } from '../values/event-fields.ts';
@@ -18,12 +18,12 @@ export type ActionType = (typeof ACTION_TYPES)[number];
 export const OUTCOMES = ['done', 'failed', 'unknown', 'skipped'] as const;
 export type ItemOutcome = (typeof OUTCOMES)[number];
 
-/** One action resolved: where it leads, which flags it changes, what the target looked like before. */
+/** One resolved action: its destination, the flags it changes, and the state of the target before. */
 export const ActionStep = z.object({
   action: z.enum(ACTION_TYPES),
   folder: z.int().optional(),
   target_uid_validity: z.int().optional(),
-  /** UIDNEXT of the target before the effect: what a reconciler finds from there on is new. */
+  /** UIDNEXT of the target before the effect: a reconciler treats messages from there on as new. */
   target_uid_next: z.int().optional(),
   flags_add: z.array(z.string()).optional(),
   flags_remove: z.array(z.string()).optional(),
@@ -110,12 +110,12 @@ export const SendIntended = defineEvent({
     mailbox_id: z.string(),
     draft_id: z.string(),
     draft_version: z.int(),
-    /** Of a send that needs no approval and policy holds back: until when. */
+    /** Only for a send without an approval that policy holds back: until when. */
     commit_at: instant.optional(),
   }),
 });
 
-/** What became of a send. An error has a code of the closed table. */
+/** The outcome of a send. An error has a code of the closed table. */
 export const SendOutcome = z.object({
   outcome: z.enum(['done', 'failed', 'unknown']),
   error: z.object({ code: z.string(), message: z.string(), smtp_status: z.int().nullable() }).nullable(),

@@ -1,8 +1,8 @@
-/** How an operation is called: one random part, shared with its approval (`contract.md` 1). */
+/** The ids of operations: one random part, shared with the approval (`contract.md` 1). */
 import type { Context } from '../kernel/capability.ts';
 import { withPrefix } from '../values/ids.ts';
 
-/** The id of the operation a request submits: that of its Idempotency-Key, or a fresh one. */
+/** The id of the operation a request submits: that of its Idempotency-Key, or a new one. */
 export const operationIdOf = ({ request, caller, ports }: Context): string =>
   request.idempotencyKey === null
     ? ports.ids.newId('opn')
@@ -11,5 +11,5 @@ export const operationIdOf = ({ request, caller, ports }: Context): string =>
 /** The approval of an operation. */
 export const approvalIdOf = (operationId: string): string => withPrefix('chk', operationId);
 
-/** The operation of an approval, by the approval's id; whatever else is given makes an id that no operation has. */
+/** The operation of an approval, by the approval's id; any other text makes an id that no operation has. */
 export const operationOfApproval = (approvalId: string): string => withPrefix('opn', approvalId);

@@ -1,4 +1,4 @@
-/** An operation's state and the answer it gives. */
+/** The state of an operation and its reply. */
 import { z } from 'zod';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../values/event.ts';
@@ -26,19 +26,19 @@ import {
 
 export interface OperationState {
   readonly mailboxId: string | null;
-  /** Who asked for what, and when; null until something was submitted. */
+  /** Who requested what, and when; null until something was submitted. */
   readonly submitted: Submission | null;
-  /** What policy said first; a commit asks it again. */
+  /** The first policy decision; a commit decides again. */
   readonly decided: PastFact<typeof OperationDecided>['data'] | null;
-  /** Of the newest event. */
+  /** The time of the newest event. */
   readonly updatedAt: string | null;
   readonly fingerprint: string | null;
   readonly runId: string | null;
   readonly targets: readonly StoredTarget[];
-  /** Of the targets, in their order (`targets.ts`). */
+  /** Of the targets, in their order (`openTargets`). */
   readonly rfcMessageIds: SealedOr<RfcMessageIds> | null;
   readonly steps: readonly ActionStep[];
-  /** When the steps were about to be run; null before. */
+  /** When the intent was recorded; null before. */
   readonly intendedAt: string | null;
   /** Null until outcomes are recorded. */
   readonly results: readonly ItemResult[] | null;
@@ -58,20 +58,20 @@ export interface Submission {
   readonly at: string;
 }
 
-/** A send as its operation knows it; the draft's own stream tells the rest. */
+/** A send as its operation knows it; the rest is in the draft's own stream. */
 export interface SendOfOperation {
   readonly draftId: string;
   readonly draftVersion: number;
-  /** When the first attempt was; under an approval there is one for each commit. */
+  /** When the first attempt was made; under an approval there is one for each commit. */
   readonly intendedAt: string;
-  /** Until when it is held back to be discarded; null unless policy wants that of a send without an approval. */
+  /** Until when it is held back to be discarded; null unless policy delays a send without an approval. */
   readonly commitAt: string | null;
-  /** What was recorded first, and what holds now. */
+  /** The outcome recorded first, and the present one. */
   readonly recorded: SendOutcome | null;
   readonly outcome: SendOutcome | null;
 }
 
-/** One of its events, not yet written. */
+/** An event of an operation, not yet written. */
 export type OperationFact = Fact<OperationEvent>;
 
 const intendedSend = (
@@ -89,7 +89,7 @@ const intendedSend = (
 const sameItem = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step;
 
-/** The results once some of them are known better. */
+/** The results after some of them were reconciled. */
 export const reconciledResults = (
   results: readonly ItemResult[] | null,
   changed: readonly ItemResult[],
@@ -138,7 +138,7 @@ const steps: Steps = {
   ApprovalGranted: ofApproval,
   CommitScheduled: ofApproval,
   CommitStarted: ofApproval,
-  // What was looked up was not done; another attempt intends its steps anew.
+  // Reconciliation found nothing done; another attempt records its own intent.
   CommitAttemptFailed: (state, fact) => ({
     ...ofApproval(state, fact),
     steps: [],
@@ -175,7 +175,7 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
     approval: null,
   },
   evolve: (state, fact) => {
-    // A type's step takes that type's fact; the compiler cannot tie the two together.
+    // A type's step takes that type's fact; the compiler cannot connect the two.
     const step = steps[fact.type] as (
       state: OperationState,
       fact: PastFact<OperationEvent>,
@@ -191,7 +191,7 @@ export const aboutOperation = (id: string, mailboxId: string | null, hasApproval
   ...(hasApproval ? { approval_id: withPrefix('chk', id) } : {}),
 });
 
-/** How many items ended how; skipped ones are told item by item. */
+/** The number of items per outcome; skipped ones appear only item by item. */
 export const summarise = (results: readonly ItemResult[]): Summary => ({
   done: results.filter(({ outcome }) => outcome === 'done').length,
   failed: results.filter(({ outcome }) => outcome === 'failed').length,

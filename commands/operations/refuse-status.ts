@@ -1,4 +1,4 @@
-/** What is answered to somebody who comes too late or too early for an approval (`contract.md` 9, 10 and 13). Pure. */
+/** The refusals for calls too late or too early for an approval (`contract.md` 9, 10 and 13). Pure. */
 import { type ErrorCode, GatewayError } from '../values/errors.ts';
 import type { OperationReply } from './operation.ts';
 import type { ApprovalStatus, UnrunStatus } from './approval-state.ts';
@@ -20,7 +20,7 @@ const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, messa
   invalidated: ['approval_invalidated', 'Something this depended on has changed; make a new request.'],
 };
 
-/** The refusal of whatever the approval's status does not allow. */
+/** The refusal of a call that the approval's status does not allow. */
 export function refusedIn(status: ApprovalStatus): GatewayError {
   const [code, message] = REFUSALS[status];
   return new GatewayError(code, message, { details: { status } });
@@ -34,7 +34,7 @@ const ENDED: Readonly<Record<UnrunStatus, string>> = {
   invalidated: 'Something the approval depended on has changed.',
 };
 
-/** What a used key is told whose approval ended without running: one code for each end. `approval` is that of a reply. */
+/** For a used key whose approval ended without running: one code per end. `approval` is that of a reply. */
 export function endedWithoutRunning(
   status: UnrunStatus,
   approval: NonNullable<OperationReply['approval']>,
@@ -43,10 +43,10 @@ export function endedWithoutRunning(
   return new GatewayError(`approval_${status}`, message, { details: { approval }, replayed: true });
 }
 
-/** Throws `version_conflict` when somebody means other content than the approval has. */
+/** Throws `version_conflict` when the given hash is not that of the approval. */
 export function assertContentHash(given: string, { content_hash }: { readonly content_hash: string }): void {
   if (given === content_hash) return;
   const message = 'The content_hash does not match this approval; read its preview again.';
-  // The right hash is told by the preview alone: whoever votes has looked.
+  // The error does not contain the right hash, so that a voter has to read the preview.
   throw new GatewayError('version_conflict', message);
 }

@@ -1,4 +1,4 @@
-/** A request becomes an approval: what would happen is fixed, and the first append of its operation says so and nothing else. */
+/** Turns a request into an approval: fixes what would happen and writes only that, in the first append. */
 import type { Context } from '../kernel/capability.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
@@ -20,12 +20,12 @@ export interface ApprovalRequest {
   readonly action: string;
   /** How many messages the requester meant; null for a send. */
   readonly cardinality: { readonly min: number; readonly max: number } | null;
-  /** An earlier approval of the same draft that this one takes the place of. */
+  /** The earlier approval of the same draft that this one replaces. */
   readonly supersedes: string | null;
   readonly warnings: readonly ApprovalWarning[];
 }
 
-/** Throws `no_eligible_approver`: to be called before anything is written for the approval. */
+/** Throws `no_eligible_approver`. Must run before anything is written for the approval. */
 export function assertDecidable({ caller, ports }: Context, terms: ApprovalTerms): void {
   const { state } = ports.directory;
   const behindId = personBehind(state, caller.principal);
@@ -33,7 +33,7 @@ export function assertDecidable({ caller, ports }: Context, terms: ApprovalTerms
 }
 
 /**
- * Writes the approval and answers as it stands. Null when the key was used by another request: that one's operation is the
+ * Writes the approval and returns its state. Null when another request used the key: its operation is the
  * answer. Throws `no_eligible_approver` before anything is written.
  */
 export async function requestApproval(
@@ -57,7 +57,7 @@ export async function requestApproval(
   return approvalReply(request.operationId, first.state, now);
 }
 
-/** The approval itself; where nobody is asked it is granted by the policy at once. Pure. */
+/** The facts of the approval; without a quorum the policy grants it at once. Pure. */
 export function requestedFacts(
   { terms, manifest, action, cardinality, supersedes }: ApprovalRequest,
   fixed: { readonly manifest: Sealed; readonly warnings: Sealed; readonly contentHash: string },

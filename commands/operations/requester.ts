@@ -1,4 +1,4 @@
-/** Whether whoever asked for an approval could still ask for it (`contract.md` 9): looked at when it is committed. Pure. */
+/** Whether the requester of an approval could still request it (`contract.md` 9). Pure. */
 import { type Caller, callerOf, type MailboxAccess } from '../kernel/access.ts';
 import type { Directory, DirectoryState, MailboxEntry, TokenEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -8,16 +8,16 @@ import type { Invalidation } from './approval-events.ts';
 
 export interface Standing {
   readonly mailbox: MailboxEntry;
-  /** What the requester may do there now. */
+  /** The requester's present rights on the mailbox. */
   readonly access: MailboxAccess;
 }
 
-/** Throws `store_unavailable` while this process may lack a change of somebody's rights, or of a policy. */
+/** Throws `store_unavailable` while this process may lack a change of rights or of a policy. */
 export function assertRightsKnown({ isCurrent }: Pick<Directory, 'isCurrent'>): void {
   if (!isCurrent) throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
 }
 
-/** What was lost first: the mailbox, the requester or the grant. `scopes`: those that what was asked for needs. */
+/** What was lost first: the mailbox, the requester or the grant. `scopes`: those that the request needs. */
 export function requesterNow(
   state: DirectoryState,
   { submitted, mailboxId }: Pick<OperationState, 'submitted' | 'mailboxId'>,
@@ -33,7 +33,7 @@ export function requesterNow(
   return access && scopes.every((scope) => access.scopes.has(scope)) ? { mailbox, access } : 'grant_gone';
 }
 
-/** A principal has one grant on a mailbox: one that was given since took the place of one that was lost, and gives nothing. */
+/** One grant per principal and mailbox: one created after the request replaced a lost one; not counted. */
 function accessOf(
   { grantIds, grants }: DirectoryState,
   { principal, onBehalfOf, mailboxes }: Caller,
@@ -48,8 +48,8 @@ function accessOf(
 }
 
 /**
- * A token that ran out since is as good as it was. Who asked in a session, or with a token made from one, is bounded by the
- * person's grants alone: that the session ended since takes nothing back.
+ * A token that expired since the request still counts. A request from a session, or with a token made from
+ * one, is bounded only by the person's grants: the end of the session changes nothing.
  */
 function tokenOf(state: DirectoryState, { by, orgId }: Submission): TokenEntry | null {
   if (by.session_id === null) return state.tokens.get(by.token_id ?? '') ?? null;

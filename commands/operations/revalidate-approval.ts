@@ -1,4 +1,4 @@
-/** Everything that has to hold of an approval at the moment of its commit (`contract.md` 9, commit), but for what it is about. */
+/** Everything that must hold of an approval at its commit (`contract.md` 9, commit), except its targets. */
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
@@ -19,7 +19,7 @@ export interface Candidate extends Loaded<OperationState> {
   readonly now: Date;
 }
 
-/** Why it can never be committed. */
+/** Why the approval can never be committed. */
 export interface Invalid {
   readonly reason: Invalidation;
   readonly policy: PolicyDecision | null;
@@ -37,18 +37,18 @@ const GONE: Readonly<Record<Invalidation, string>> = {
   targets_gone: 'A message or a folder changed since the request.',
 };
 
-/** The refusal that goes with the end of an approval. */
+/** The refusal for an approval that is invalidated. */
 export const invalidatedBy = (reason: Invalidation): GatewayError =>
   new GatewayError('approval_invalidated', `${GONE[reason]} Nothing was done; make a new request.`, {
     details: { status: 'invalidated', reason },
   });
 
-/** What an approval rests on besides policy and what it is about, while all of it holds. */
+/** What an approval depends on besides policy and its targets, while all of it holds. */
 export interface Ground<Content extends Manifest> extends Standing {
   readonly manifest: Content;
 }
 
-/** Requester, grant, mailbox, manifest and approvers: the first that is gone. Throws when the database is away. */
+/** Requester, grant, mailbox, manifest, approvers: the first that is gone. Throws without the database. */
 export async function groundOf<Content extends Manifest>(
   ports: Ports,
   {
@@ -70,7 +70,7 @@ export async function groundOf<Content extends Manifest>(
     : { manifest, ...standing };
 }
 
-/** All of it, and then policy. Throws when the database is away, or this process may lack a change of rights. */
+/** The ground, then policy. Throws without the database, or when this process may lack a change of rights. */
 export async function revalidateApproval<Content extends Manifest>(
   ports: Ports,
   { commit, approval, state, revision, now }: Candidate,
@@ -102,7 +102,7 @@ export async function revalidateApproval<Content extends Manifest>(
   return { commit, state, approval, revision, policy, started, ...ground };
 }
 
-/** Null when it cannot be read, or is not what was approved: each vote named the hash of what it was about. */
+/** Null when it cannot be read, or is not what was approved: each vote names the hash it was cast for. */
 async function manifestOf<Content extends Manifest>(
   { personal }: Ports,
   operationId: string,
@@ -116,7 +116,7 @@ async function manifestOf<Content extends Manifest>(
   return isOurs ? (manifest as Content) : null;
 }
 
-/** True for a deny, and for any one thing more: approvers, a higher role, four eyes. */
+/** True for a deny, and when policy now requires more approvers, a higher role or four eyes. */
 export function isStricter({ decision, terms }: PolicyDecision, approved: ApprovalTerms): boolean {
   if (decision !== 'require' || terms === null) return decision === 'deny';
   const rankOf = (role: ApprovalTerms['approver_role']): number => APPROVER_ROLES.indexOf(role);

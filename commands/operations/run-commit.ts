@@ -1,6 +1,6 @@
 /**
- * The commit of an approval, whatever it is about: everything is looked at again, and what fails for good ends the approval. How
- * the manifest is executed each kind of approval says itself (`CommitKind`).
+ * The commit of an approval of any kind: everything is revalidated, and a permanent failure ends the
+ * approval. Each kind defines how its manifest is executed (`CommitKind`).
  */
 import { appendDecided, loadAggregate, type Loaded, retryAppend } from '../kernel/decide-and-append.ts';
 import { type GatewayError, notFound } from '../values/errors.ts';
@@ -15,12 +15,13 @@ import { assertContentHash, refusedIn } from './refuse-status.ts';
 import { approvalReply, approvalStatusOf } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
 
-/** Whoever holds the approval's lease is about to write that it begins, or has just ended: in all a second is waited for it. */
+/** The lease's holder is about to write its start, or has just ended: the pauses add up to a second. */
 const PAUSE_MS = 30;
 
 /**
- * Commits an approval, or holds it back for its `undo_seconds`. Throws what its status refuses; `approval_invalidated`,
- * `selection_changed` once its ground is gone, written down by then; and what kept the attempt from having any effect.
+ * Commits an approval, or holds it back for its `undo_seconds`. Throws the refusal of its status;
+ * `approval_invalidated` or `selection_changed` once its ground is gone, which is recorded by then; and the
+ * error that kept the attempt from having any effect.
  */
 export async function runCommit<Content extends Manifest>(
   ports: Ports,
@@ -35,7 +36,7 @@ export async function runCommit<Content extends Manifest>(
   return await retryAppend(tryAgain, (attempt) => ports.clock.sleep(PAUSE_MS * attempt));
 }
 
-/** Throws what its status refuses, and `version_conflict` for another hash than the approval's. */
+/** Throws the refusal of its status, and `version_conflict` for another hash than the approval's. */
 export function assertCommittable(state: OperationState, now: Date, contentHash?: string): ApprovalState {
   const { approval } = state;
   const status = approvalStatusOf(state, now);
@@ -71,7 +72,7 @@ async function tryOnce<Content extends Manifest>(
   }
 }
 
-/** Of the first commit only: what is tried again was held back before. */
+/** Only the first commit: a retry was held back before. */
 const isHeldBack = (approval: ApprovalState, { by }: Commit, now: Date): boolean => {
   const commitAt = commitAtOf(approval);
   if (commitAt !== null && Date.parse(commitAt) <= now.getTime()) return false;
@@ -106,7 +107,7 @@ async function invalidate(
   throw refusal;
 }
 
-/** The attempt is told as a whole, its beginning and its end. */
+/** Records the whole attempt, its start and its end. */
 async function failAttempt(
   ports: Ports,
   candidate: Candidate,
@@ -115,7 +116,7 @@ async function failAttempt(
 ): Promise<null> {
   const { approval, commit, now } = candidate;
   const attempt = nextAttempt(approval, now.toISOString());
-  // An attempt somebody made in between takes nothing from those of the gateway.
+  // A caller's attempt in between does not end the retries of the gateway.
   const isRetried = commit.by === 'schedule' || approval.phase === 'scheduled' || isOwn(approval);
   const { retryAfterSeconds } = error;
   const failed = attemptFailed(attempt, { error, isRetried, retryAfterSeconds, now });
@@ -143,8 +144,8 @@ export interface CommitBegun {
 }
 
 /**
- * Started and intended in one append, at the revision everything was revalidated at. Null when another writer was first, and
- * when its time passed since: whoever looks from then on is told that it expired.
+ * Appends start and intent together, at the revision that was revalidated. Null when another writer was
+ * first, and when the deadline has passed since: later reads return that it expired.
  */
 export async function beginCommit(
   ports: Ports,

@@ -1,4 +1,4 @@
-/** How many mails may be sent in an hour (`contract.md` 3 and 15): counted before the intent, so that a race cannot pass it. */
+/** Messages sent per hour (`contract.md` 3 and 15): counted before the intent, so that no race exceeds it. */
 import { z } from 'zod';
 import { type Aggregate, type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { ActorKind, Caller } from '../kernel/access.ts';
@@ -13,7 +13,7 @@ export const QuotaTaken = defineEvent({
   summary: 'A send was counted against the quota of its hour.',
   data: z.object({
     operation_id: z.string(),
-    /** Absent in events of before mailboxes had quotas of their own. */
+    /** Absent in events from before mailboxes had their own quotas. */
     mailbox_id: z.string().optional(),
   }),
 });
@@ -29,7 +29,7 @@ export const quotaEvents = [QuotaTaken, QuotaGivenBack] as const;
 type QuotaFact = Fact<(typeof quotaEvents)[number]>;
 
 interface QuotaState {
-  /** Operation → the mailbox it sends from, as far as it was told. */
+  /** Operation → the mailbox it sends from; null where the event does not name it. */
   readonly taken: ReadonlyMap<string, string | null>;
   readonly givenBack: ReadonlySet<string>;
 }
@@ -53,7 +53,7 @@ const HOUR_MS = 3_600_000;
 const hourOf = (principalId: string, at: Date): string =>
   `${principalId}-${at.toISOString().slice(0, 13).replaceAll(/[-T]/g, '')}`;
 
-/** In whose name something is sent, and from where: what sends are counted by. */
+/** In whose name a message is sent, and from where: sends are counted by both. */
 export interface Sender {
   readonly principalId: string;
   readonly actor: ActorKind;
@@ -70,21 +70,21 @@ export const senderOf = (
   mailboxId,
 });
 
-/** Most sends in an hour; Infinity = as many as one likes. */
+/** The maximum of sends in an hour; Infinity = no limit. */
 interface Most {
   readonly inAll: number;
   readonly fromMailbox: number;
 }
 
-/** In whose hour a send is counted, and how many that one may hold. */
+/** In whose hour a send is counted, and the limits of that hour. */
 interface Bound {
   readonly principalId: string;
   readonly most: Most;
 }
 
 /**
- * An agent's own hour, of all mailboxes together and by what the grants on this one say; and its owner's, which all agents of
- * that owner share. Only those that limit anything.
+ * The sender's own hour, limited for an agent over all mailboxes together, and by the grant on this one; for
+ * an agent also its owner's hour, which all agents of that owner share. Only hours with a limit.
  */
 function boundsOf({ server, directory: { state } }: Writers, sender: Sender): readonly Bound[] {
   const { principalId, actor, mailboxId } = sender;
@@ -100,7 +100,7 @@ function boundsOf({ server, directory: { state } }: Writers, sender: Sender): re
     .filter(({ most }) => Math.min(most.inAll, most.fromMailbox) < Infinity);
 }
 
-/** Whoever sends, and the owner where that is an agent. */
+/** The sender, and the owner where that is an agent. */
 function countedIn({ agents }: Writers['directory']['state'], principalId: string): readonly string[] {
   const owner = agents.get(principalId)?.ownerId;
   return owner === undefined ? [principalId] : [principalId, owner];
@@ -108,7 +108,7 @@ function countedIn({ agents }: Writers['directory']['state'], principalId: strin
 
 type Writers = Pick<Ports, 'events' | 'ids' | 'clock' | 'server' | 'directory'>;
 
-/** Throws `quota_exceeded` for a send that `takeQuota` would refuse now, so that nothing is made ready for it. */
+/** Throws `quota_exceeded` where `takeQuota` would refuse now, so that nothing is prepared for the send. */
 export async function assertQuotaLeft(ports: Writers, sender: Sender, operationId: string): Promise<void> {
   const now = ports.clock.now();
   for (const { principalId, most } of boundsOf(ports, sender)) {
@@ -118,8 +118,7 @@ export async function assertQuotaLeft(ports: Writers, sender: Sender, operationI
 }
 
 /**
- * Counts one send of this hour wherever something counts it, or nowhere. Throws `quota_exceeded`; the same operation counts
- * once.
+ * Counts one send in each limited hour, or in none. Throws `quota_exceeded`; the same operation counts once.
  */
 export async function takeQuota(
   ports: Writers,
@@ -138,7 +137,7 @@ export async function takeQuota(
     }
   } catch (error) {
     const isUsedUp = error instanceof GatewayError && error.code === 'quota_exceeded';
-    // What one hour refuses does not count in the other.
+    // A send that one hour refuses does not count in the other.
     if (isUsedUp) for (const id of counted) await giveBackIn(ports, author, id, operationId);
     throw error;
   }
@@ -166,14 +165,14 @@ function decideTaking(
   return [{ type: 'QuotaTaken', data: { operation_id: operationId, mailbox_id: mailboxId } }];
 }
 
-/** What was taken for an operation of this time counts no longer. Harmless when nothing was taken. */
+/** The quota taken for an operation of this time counts no longer. Harmless when nothing was taken. */
 export async function giveQuotaBack(
   ports: Writers,
   author: Author,
   principalId: string,
   operation: { readonly id: string; readonly intendedAt: Date },
 ): Promise<void> {
-  // It was taken a moment before the intent, which may have been in the hour before.
+  // The quota was taken just before the intent, possibly in the previous hour.
   const { id, intendedAt } = operation;
   const hours = [intendedAt, new Date(intendedAt.getTime() - HOUR_MS)];
   for (const who of countedIn(ports.directory.state, principalId))
@@ -198,7 +197,7 @@ function exceeded(now: Date, message: string, limit: number): GatewayError {
   });
 }
 
-/** A send that surely did not happen counts no longer. Harmless when none was begun. */
+/** A send that certainly did not happen counts no longer. Harmless when none was begun. */
 export async function giveBack(
   ports: Ports,
   author: Author,
