@@ -24,7 +24,7 @@ export const cancelApproval = defineCapability<CancelInput, Approval>({
     'Withdraw an approval that waits for a decision or for its commit. Nothing of it will run, and its draft can be edited ' +
     'again. approval_not_pending: too late, it was already decided or run; see its status.',
   effect: 'write',
-  // A person without a grant (any more) is judged by the approval.
+  // Free in a session: a person without a grant may still withdraw what was requested in their name.
   access: { any: ['approvals:cancel'], freeInSession: true },
   rest: { method: 'post', path: '/approvals/:approval_id/cancel_approval' },
   tool: {
@@ -43,7 +43,7 @@ export const cancelApproval = defineCapability<CancelInput, Approval>({
   handle: (input, context) => cancelAsCaller(context, input),
 });
 
-/** Withdraws for the caller. Throws what `cancel_approval` answers; whatever the approval itself shows leaves the key free. */
+/** Withdraws for the caller. Throws the errors of `cancel_approval`; early ones leave the key unclaimed. */
 export async function cancelAsCaller(
   context: Context,
   { approval_id, reason: why }: CancelInput,
@@ -65,10 +65,10 @@ export async function cancelAsCaller(
   return await showApproval(context, operationId, state);
 }
 
-/** The requester, the person behind, or any other person; by the grant on that mailbox. Throws `insufficient_scope`. */
+/** The requester, the person behind it or any person, by the grant on it. Throws `insufficient_scope`. */
 function assertMayCancel({ caller }: Context, { mailboxId, requesterId, behindId }: FoundApproval): void {
   const { actor, principal } = caller;
-  // Who lost the grant can still take back what is asked for in his name.
+  // A person who lost the grant can still withdraw what was requested in their name.
   if (actor === 'person' && principal.id === behindId) return;
   const details = { required: ['approvals:cancel'] };
   if (!holdsOn(caller, mailboxId, 'approvals:cancel')) {

@@ -1,4 +1,4 @@
-/** approval_commit: run exactly what was approved. The repeat of a commit is told how it stands and runs nothing. */
+/** approval_commit: runs exactly what was approved. A repeat returns the present status and runs nothing. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -45,7 +45,7 @@ export const commitApproval = defineCapability<CommitInput, OperationReply>({
   handle: (input, context) => commitAsCaller(context, input),
 });
 
-/** Commits for the caller. Throws what `approval_commit` answers; whatever the approval itself shows leaves the key free. */
+/** Commits for the caller. Throws the errors of `approval_commit`; early ones leave the key unclaimed. */
 export async function commitAsCaller(
   context: Context,
   { approval_id, content_hash }: CommitInput,
@@ -74,7 +74,7 @@ export async function commitAsCaller(
   return await answerInTime(context, found.operationId, commit);
 }
 
-/** The gateway commits it and has begun: whoever is told to commit it comes too late, and hears how it goes. */
+/** The gateway commits it automatically and has begun: the caller is too late and gets the progress. */
 function hasRunByItself(state: OperationState, now: Date): boolean {
   const status = approvalStatusOf(state, now);
   return state.approval?.terms.auto_commit === true && status !== null && BEGUN.has(status);
@@ -87,7 +87,7 @@ const BEGUN: ReadonlySet<ApprovalStatus> = new Set([
   'commit_unknown',
 ]);
 
-/** What an earlier request with this key did; null when nothing came of it and nobody goes on with it. */
+/** What an earlier request with this key did; null when it had no effect and no process resumes it. */
 export async function committedBefore(
   _: string,
   { approval_id }: Pick<CommitInput, 'approval_id'>,
@@ -103,13 +103,13 @@ export async function committedBefore(
   return approvalReply(found.operationId, state, now);
 }
 
-/** The commit ran nothing, and it is this key's to run it or to be refused: the gateway makes no further attempt by itself. */
+/** Nothing ran and the gateway does not retry: the request with this key runs it or is refused. */
 function isLeftAlone(state: OperationState, now: Date): boolean {
   const status = approvalStatusOf(state, now);
   return status === 'pending_commit' ? state.approval?.phase === 'granted' : isUnrun(status);
 }
 
-/** The requester, or a person; both by the grant on that mailbox. Throws `insufficient_scope`. */
+/** Allows the requester and any person, by the grant on that mailbox. Throws `insufficient_scope`. */
 function assertMayCommit({ caller }: Context, { mailboxId, requesterId }: FoundApproval): void {
   const details = { required: ['approvals:commit'] };
   if (!holdsOn(caller, mailboxId, 'approvals:commit')) {

@@ -1,4 +1,4 @@
-/** What the gateway does with approvals by itself: it commits those whose moment has come, and writes down other ends. */
+/** Automatic work on approvals: commits those that are due and records other ends. */
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -14,8 +14,8 @@ import { operation, type OperationReply } from '../operations/operation.ts';
 import { sendCommit } from '../sending/commit-send.ts';
 
 /**
- * Commits an approval whose moment has come. True when nothing is left to be done now: it ran or it ended. False when it is to be
- * looked at again after a pause: what may pass kept it from running. Throws for a defect.
+ * Commits an approval that is due. Returns true when nothing is left to do now: it ran or it ended. Returns
+ * false when a temporary error prevented it and it must be tried again after a pause. Throws for a defect.
  */
 export async function commitDue(
   ports: Ports,
@@ -32,7 +32,7 @@ export async function commitDue(
   }
 }
 
-/** Ends an approval whose time passed. */
+/** Ends an approval whose deadline has passed. */
 export async function endOverdue(
   ports: Ports,
   { operationId, orgId }: { readonly operationId: string; readonly orgId: string | null },
@@ -45,7 +45,7 @@ export async function endOverdue(
   await releaseDraftOf(ports, author, operationId, state);
 }
 
-/** Throws what `runCommit` throws. An approval that ended by it is followed by its draft. */
+/** Throws what `runCommit` throws. When the approval of a send ended by it, the draft is released. */
 export async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {
   const loaded = commit.loaded ?? (await loadAggregate(ports.events, operation, commit.operationId));
   const first = { ...commit, loaded };

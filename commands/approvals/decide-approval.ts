@@ -1,4 +1,4 @@
-/** The approver's verb: a person who is signed in approves or rejects exactly the content the hash names. */
+/** The approver's verb: a signed-in person approves or rejects exactly the content that the hash names. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
@@ -51,7 +51,7 @@ export const decideApproval = defineCapability<Input, Approval>({
     const seen = await findApproval(context, input.approval_id);
     const { operationId } = seen;
     const lost = { operationId, orgId: author.orgId, loaded: seen.loaded };
-    // Nobody votes on what nobody could commit.
+    // An approval that can no longer be committed accepts no vote.
     const hasEnded = await invalidateMissingTargets(ports, lost, { asksServer: false });
     const found = hasEnded ? await findApproval(context, input.approval_id) : seen;
     const reason =
@@ -64,7 +64,7 @@ export const decideApproval = defineCapability<Input, Approval>({
         reason,
         now,
       });
-    // What the approval itself shows is refused before the key is taken.
+    // Errors that the approval itself shows are thrown before the key is claimed.
     vote(found.loaded.state, ports.clock.now());
     await context.claim('req', found.mailboxId);
     const { state, position } = await decideAndAppend(ports, author, operation, {
@@ -84,10 +84,10 @@ const ballotOf = ({ caller }: Context, { behindId }: FoundApproval) => ({
   behindId,
 });
 
-/** How long an approver waits for the commit that follows the vote; it goes on by itself. */
+/** How long an approver waits for the commit after the vote; the commit itself continues. */
 const WAIT_MS = 20_000;
 
-/** Where the gateway commits by itself at once, it is done here; whatever comes of it, the vote stands. */
+/** Runs the commit here when it is due at once. The vote stands whatever the outcome. */
 async function afterCommit(
   context: Context,
   operationId: string,

@@ -1,4 +1,4 @@
-/** An approval by its id, for somebody who may see it (`contract.md` 3). */
+/** Finds an approval by its id, for a caller who may see it (`contract.md` 3). */
 import { z } from 'zod';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate, type Loaded } from '../kernel/decide-and-append.ts';
@@ -18,9 +18,9 @@ export interface FoundApproval {
   readonly mailboxId: string;
   readonly loaded: Loaded<OperationState>;
   readonly approval: ApprovalState;
-  /** Whoever asked for it. */
+  /** The principal that requested it. */
   readonly requesterId: string;
-  /** The person in whose name it was asked for. */
+  /** The person in whose name it was requested. */
   readonly behindId: string;
 }
 
@@ -39,7 +39,7 @@ export async function findApproval(asking: Asking, approvalId: string): Promise<
   return found;
 }
 
-/** Nothing can have taken the place of an approval at the moment it changes: `superseded_by` is told by its own route. */
+/** Nothing has superseded an approval that changes now; its own route returns `superseded_by`. */
 export const showApproval = async (
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
   operationId: string,

@@ -1,4 +1,4 @@
-/** Ends an approval that waits and whose ground is gone (`contract.md` 10). */
+/** Ends an open approval when something it depends on is gone (`contract.md` 10). */
 import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
@@ -19,14 +19,14 @@ import { operation, type OperationState } from '../operations/operation.ts';
 export interface MaybeLost {
   readonly operationId: string;
   readonly orgId: string | null;
-  /** As it was read a moment ago, where it was. */
+  /** The state as read just before, if the caller has it. */
   readonly loaded?: Loaded<OperationState>;
 }
 
 /**
- * True when it ended by this: requester, approver, grant, mailbox or target are gone. Nothing for one that does not wait.
- * Throws `store_unavailable` while this process does not know everybody's rights, and with `asksServer` what keeps the
- * mailbox from answering.
+ * Returns true when this call ended the approval: requester, approver, grant, mailbox or target are gone.
+ * Ignores an approval that is not open. Throws `store_unavailable` while this process may lack a change of
+ * rights, and with `asksServer` the error that keeps the mailbox from answering.
  */
 export async function invalidateMissingTargets(
   ports: Ports,
@@ -50,7 +50,7 @@ export async function invalidateMissingTargets(
   return true;
 }
 
-/** What cannot be read as it was approved is found by the commit, which says so. */
+/** An unreadable manifest does not end the approval here: the commit finds and reports it. */
 async function lostOf<Content extends Manifest>(
   ports: Ports,
   { operationId, state }: Loaded<OperationState> & { readonly operationId: string },

@@ -1,4 +1,4 @@
-/** Whose operations, and so whose approvals, a caller may see, and why (`contract.md` 3). */
+/** Which operations and approvals a caller may see, and why (`contract.md` 3). */
 import type { Caller, MailboxAccess } from '../kernel/access.ts';
 import { lacks } from '../kernel/authorize.ts';
 import type { Context } from '../kernel/capability.ts';
@@ -16,27 +16,27 @@ import { fulfilsRole } from '../operations/eligible-approvers.ts';
 import { openManifest } from '../operations/manifest.ts';
 import type { OperationState } from '../operations/operation.ts';
 
-/** Whose operations and approvals somebody may see: his own, those on mailboxes he may read, those he may decide. */
+/** What a caller may see: their own operations, those on mailboxes they may read, those they may decide. */
 export interface OperationsVisible {
   readonly orgId: string;
-  /** Requesters: the caller himself and whoever acts for him. */
+  /** Requesters: the caller and the caller's agents. */
   readonly principalIds: readonly string[];
-  /** Where he may read drafts: sends. */
+  /** Mailboxes whose drafts the caller may read: applies to sends. */
   readonly draftMailboxIds: readonly string[];
-  /** Where he may read messages: everything else. */
+  /** Mailboxes whose messages the caller may read: applies to everything else. */
   readonly messageMailboxIds: readonly string[];
-  /** Approver roles his own role fulfils. */
+  /** Approver roles that the caller's role fulfils. */
   readonly approverRoles: readonly string[];
-  /** He sees what he may decide without a grant on its mailbox: a person who is signed in. */
+  /** A signed-in person, who needs no grant on the mailbox to see what they may decide. */
   readonly isPerson: boolean;
-  /** Null = his token reaches every mailbox. */
+  /** Null = the token reaches every mailbox. */
   readonly mailboxIds: readonly string[] | null;
 }
 
 /**
- * His own, those of his agents, and those on mailboxes whose drafts (sends) or messages (the rest) he may read, as far as the
- * folders of his grants reach (`sightOf`). Who is signed in also sees what his role may decide; a token never decides, so it
- * sees no more for its owner's role.
+ * The caller's own operations, those of their agents, and those on mailboxes whose drafts (sends) or messages
+ * (the rest) they may read, within the folders of their grants (`sightOf`). A signed-in person also sees what
+ * their role may decide. A token never decides, so its owner's role adds nothing.
  */
 export function operationsVisibleTo(
   { org, principal, token, mailboxes, role, actor }: Caller,
@@ -58,7 +58,7 @@ export function operationsVisibleTo(
   };
 }
 
-/** What decides who may see an operation. */
+/** The facts that decide who may see an operation. */
 export interface SightedOperation extends Pick<OperationState, 'mailboxId'> {
   readonly submitted: { readonly orgId: string | null; readonly by: { readonly id: string } } | null;
   readonly approval: Pick<ApprovalRecord, 'requested'> | null;
@@ -72,10 +72,10 @@ export const sightedApproval = (record: ApprovalRecord): SightedOperation => ({
   submitted: { orgId: record.orgId, by: record.requester },
 });
 
-/** Why somebody sees an operation: `approver` without any other right, which is recorded as a read. */
+/** Why a caller sees an operation: `approver` without any other right, which is recorded as a read. */
 export type Sight = 'own' | 'granted' | 'approver';
 
-/** By rights alone, whatever the folders of a grant. Null for what does not exist as far as the caller is concerned. */
+/** By rights alone, without the folders of a grant. Null when the operation does not exist for the caller. */
 export function sightIn(visible: OperationsVisible, state: SightedOperation): Sight | null {
   const { submitted, mailboxId, approval } = state;
   if (submitted?.orgId !== visible.orgId || mailboxId === null) return null;
@@ -89,8 +89,8 @@ export function sightIn(visible: OperationsVisible, state: SightedOperation): Si
 type Asking = Pick<Context, 'caller' | 'ports'>;
 
 /**
- * The same, and a grant bound to folder roles shows only what lies in its folders. Throws `store_unavailable`.
- * Who asked for it, who is behind it and who may decide it sees it wherever it lies.
+ * Like `sightIn`, but a grant bound to folder roles shows only operations within its folders. The requester,
+ * the person behind it and its approvers see it in any folder. Throws `store_unavailable`.
  */
 export async function sightOf(asking: Asking, state: SightedOperation): Promise<Sight | null> {
   const visible = operationsVisibleTo(asking.caller, asking.ports.directory.state);
@@ -99,21 +99,21 @@ export async function sightOf(asking: Asking, state: SightedOperation): Promise<
   return sightIn({ ...visible, draftMailboxIds: [], messageMailboxIds: [] }, state);
 }
 
-/** True for a scope that the caller's grant on the mailbox leaves him. */
+/** True when the caller's grant on the mailbox includes the scope. */
 export const holdsOn = (
   { mailboxes }: Pick<Caller, 'mailboxes'>,
   mailboxId: string,
   scope: MailboxScope,
 ): boolean => mailboxes.get(mailboxId)?.scopes.has(scope) === true;
 
-/** Who holds none of these sees only what he sees as requester or approver, and of that nothing without `approvals:read`. */
+/** A caller needs one of these to see any operation; requesters and approvers need `approvals:read`. */
 export const SCOPES_TO_SEE_OPERATIONS = ['approvals:read', 'drafts:read', 'messages:read'] as const;
 
-/** What a list of operations shows: without `approvals:read` only what a grant shows. */
+/** What lists of operations show: without `approvals:read`, only what a grant shows. */
 export const operationsReadableBy = (caller: Caller, visible: OperationsVisible): OperationsVisible =>
   caller.orgScopes.has('approvals:read') ? visible : { ...visible, principalIds: [], approverRoles: [] };
 
-/** For whoever sees the operation: throws `insufficient_scope` where he lacks what reading its approval would need. */
+/** For a caller who sees the operation. Throws `insufficient_scope` without the scope to read it. */
 export function assertMayRead(caller: Caller, state: SightedOperation): void {
   const scope = scopeToSee(state);
   if (caller.orgScopes.has('approvals:read') || holdsOn(caller, state.mailboxId ?? '', scope)) return;
@@ -127,13 +127,13 @@ const draftIdOf = ({ send, approval }: Pick<SightedOperation, 'send' | 'approval
 const scopeToSee = (state: SightedOperation): MailboxScope =>
   draftIdOf(state) === null ? 'messages:read' : 'drafts:read';
 
-/** By whoever is signed in with such a role, whether he voted or still may. */
+/** True for a signed-in person with such a role, before and after their vote. */
 const isDecidable = (
   { isPerson, approverRoles }: OperationsVisible,
   { quorum, approver_role }: ApprovalTerms,
 ): boolean => isPerson && quorum > 0 && approverRoles.includes(approver_role);
 
-/** True when every folder the operation is about is one that the caller's grant reaches. */
+/** True when the caller's grant reaches every folder of the operation. */
 async function isWithinReach({ caller, ports }: Asking, state: SightedOperation): Promise<boolean> {
   const mailbox = ports.directory.state.mailboxes.get(state.mailboxId ?? '');
   const access = caller.mailboxes.get(state.mailboxId ?? '');
@@ -164,7 +164,7 @@ async function liesWithinFolders(
   return [...sources, ...destinations].every((wanted) => folders.some(({ number }) => number === wanted));
 }
 
-/** Its messages, and where they are to go. Of what waits or waited only the manifest tells both; null once it was erased. */
+/** The messages and their destinations. An approval has them only in its manifest; null once erased. */
 async function subjectOf(
   personal: Ports['personal'],
   { approval, targets, steps }: SightedOperation,

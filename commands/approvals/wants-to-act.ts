@@ -1,4 +1,4 @@
-/** wants_to_*: an action on messages by id is prepared, and runs when it is committed. */
+/** wants_to_*: prepares an action on messages by id; it runs when it is committed. */
 import { z } from 'zod';
 import { type CapabilityDefinition, defineCapability } from '../kernel/capability.ts';
 import type { MailboxScope } from '../values/scopes.ts';

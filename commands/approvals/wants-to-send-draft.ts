@@ -1,4 +1,4 @@
-/** wants_to_send_draft: the exact mail is fixed now, and goes out when it is committed. */
+/** wants_to_send_draft: fixes the exact message now; it is sent when it is committed. */
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { DraftId } from '../drafts/draft-input.ts';
