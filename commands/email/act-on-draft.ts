@@ -24,7 +24,7 @@ interface Act<Operation> {
   readonly reason: string | undefined;
 }
 
-/** No `operation_id`: unlike a send it is over with this answer, and its key's claim is nothing `GET /operations` knows. */
+/** No `operation_id`: unlike a send it is complete, and `GET /operations` does not list its key's claim. */
 const completed = (draft: Draft): OperationReply => ({
   status: 'completed',
   results: [],
@@ -32,7 +32,7 @@ const completed = (draft: Draft): OperationReply => ({
   draft,
 });
 
-/** Nothing is run or written; the draft is shown as it is now. */
+/** The reply of a preview: nothing ran or was written; the draft is the current one. */
 const previewOf = (policy: PolicyDecision, draft: Draft | null, contentHash: string): OperationReply => ({
   status: 'preview',
   results: [],
@@ -44,7 +44,7 @@ const previewOf = (policy: PolicyDecision, draft: Draft | null, contentHash: str
   },
 });
 
-/** Writes a draft, or says what policy says of it. Throws what the draft routes throw, and `operation_unsupported`. */
+/** Writes or previews a draft. Throws what the draft routes throw, and `operation_unsupported`. */
 export async function writeDraft(
   context: Context,
   { mailboxId, operation, mode }: Act<DraftWriting>,
@@ -63,7 +63,7 @@ export async function writeDraft(
   return previewOf(decideActionPolicy(context, mailboxId, [operation.type]), before, contentHash);
 }
 
-/** The draft as it stands. Throws `not_found`, also for one of another mailbox. */
+/** The current draft. Throws `not_found`, also for a draft of another mailbox. */
 async function draftOf(context: Context, mailboxId: string, draftId: string): Promise<Draft> {
   const { id, state, mailbox } = await loadDraft(context, draftId, []);
   if (mailbox.id !== mailboxId) throw notFound('draft');
@@ -94,7 +94,7 @@ async function run(
   }
 }
 
-/** Ends a rehearsal where the writing would begin. */
+/** Ends a rehearsal where the write would begin. */
 class WouldWrite extends Error {
   readonly write: DraftWrite;
 
@@ -104,7 +104,7 @@ class WouldWrite extends Error {
   }
 }
 
-/** The change up to the point where it is admitted: whatever else refuses it has spoken by then, and nothing is written. */
+/** Runs the change up to its admission: all other refusals come before it, and nothing is written. */
 async function rehearse(context: Context, mailboxId: string, operation: DraftWriting): Promise<DraftWrite> {
   try {
     await run(context, mailboxId, operation, (write) => Promise.reject(new WouldWrite(write)));
@@ -115,7 +115,7 @@ async function rehearse(context: Context, mailboxId: string, operation: DraftWri
   throw new Error('a rehearsal wrote a draft');
 }
 
-/** What an earlier request with this key made. */
+/** The draft that an earlier request with this key wrote. */
 export const replayDraft =
   <Input>(operation: DraftWriting): Replay<Input, OperationReply> =>
   async (id, _, context, settled) => {
@@ -126,7 +126,7 @@ export const replayDraft =
     return draft && { ...completed(draft), original_status: 'completed' };
   };
 
-/** Sends a draft, or says what policy says of it. Throws what `send_draft` throws. */
+/** Sends or previews a draft. Throws what `send_draft` throws. */
 export async function sendOrPreview(
   context: Context,
   { mailboxId, operation, mode, reason }: Act<DraftSend>,

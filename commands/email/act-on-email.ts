@@ -1,4 +1,4 @@
-/** email.act: one declared operation on messages or a draft, as strict as the caller's mode and the policy want it. */
+/** email.act: one declared operation on messages or a draft, under the caller's mode and the policy. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -83,11 +83,11 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   },
 });
 
-/** In the default mode it is needed only where policy wants an approval, which is not known yet. */
+/** The default mode needs the scope only where policy requires an approval, which is not known yet. */
 const scopesToAsk = (mode: Mode): readonly MailboxScope[] =>
   mode === 'request_approval' || mode === 'prepare' ? ['approvals:request'] : [];
 
-/** True for what has a stream of its own; a draft that is written has that of its key. */
+/** True for an operation with its own stream; a written draft has the stream of its key. */
 const isOperation = (operation: ActOperation) =>
   operation.type === 'message_actions' || operation.type === 'draft_send';
 

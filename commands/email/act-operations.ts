@@ -59,14 +59,14 @@ export const ActOperation = z.discriminatedUnion('type', [
   DraftDiscard,
 ]);
 export type ActOperation = z.output<typeof ActOperation>;
-/** Those that write a draft and nothing else. */
+/** Operations that only write a draft. */
 export type DraftWriting = Exclude<ActOperation, MessageActions | DraftSend>;
 
-/** All of these are needed. */
+/** All of these are required. */
 export function scopesToAct(operation: ActOperation): readonly Scope[] {
   switch (operation.type) {
     case 'message_actions':
-      // A filter tells what is in a folder, so it needs the right to read.
+      // A filter reveals what is in a folder, so it requires the right to read.
       return [
         ...scopesOf(operation.actions),
         ...(operation.select.message_ids === undefined ? (['messages:read'] as const) : []),

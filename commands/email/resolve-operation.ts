@@ -1,4 +1,4 @@
-/** A person says what became of an operation of which nobody could tell. Whoever calls this made sure that a person may. */
+/** A person resolves an unknown outcome. The caller must have tested that the person may do so. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -17,15 +17,15 @@ export interface Resolution {
   readonly reason: string;
 }
 
-/** Throws `conflict` when nothing of it is unknown (any more), or not yet. */
+/** Throws `conflict` when nothing of it is unknown, or it has no outcome yet. */
 export function assertUnknown({ send, results }: Pick<OperationState, 'send' | 'results'>): void {
   if (send === null) unknownItems({ results });
   else if (send.outcome?.outcome !== 'unknown') throw nothingUnknown();
 }
 
 /**
- * Settles everything of it that is unknown. The state after it. Throws `not_found` for an id that is no operation's,
- * `conflict` when nothing is unknown (any more).
+ * Settles everything unknown of the operation and returns the state after it. Throws `not_found` for an id of
+ * no operation, `conflict` when nothing is unknown.
  */
 export async function resolveOperation(
   ports: Ports,
@@ -47,7 +47,7 @@ export async function resolveOperation(
   };
   const { state: after } = await decideAndAppend(ports, author, operation, command);
   if (after.send === null) return after;
-  // The draft's stream is told first what became of its send; a command that is cut off here can be repeated.
+  // The outcome goes to the draft's stream first; a call that is interrupted here can be repeated.
   await resolveSend(ports, author, operationId, word);
   return (await loadAggregate(ports.events, operation, operationId)).state;
 }

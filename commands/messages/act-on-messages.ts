@@ -27,7 +27,7 @@ interface Verb<Input extends Common> {
   readonly input: z.ZodType<Input>;
   readonly action: (input: Input) => Action;
   readonly hints: Pick<ToolHints, 'destructive' | 'idempotent'>;
-  /** A repeated copy is a second copy: it needs a key. */
+  /** A repeated copy makes a second copy, so it requires a key. */
   readonly keyRequired?: boolean;
 }
 

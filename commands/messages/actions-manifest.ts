@@ -1,4 +1,4 @@
-/** The manifest of message actions: built when an approval is asked for, compared with the mailbox when it is committed. Pure. */
+/** The manifest of message actions: built at the request, compared with the mailbox at the commit. Pure. */
 import { createHmac } from 'node:crypto';
 import type { MailboxEntry } from '../ports/directory.ts';
 import type { FetchedMessage } from '../mail/message.ts';
@@ -6,7 +6,7 @@ import type { ActionStep } from '../operations/operation-events.ts';
 import type { Target } from './selection.ts';
 import type { ActionsManifest, ManifestItem } from '../operations/manifest.ts';
 
-/** As much of a message as tells a person, and the manifest, which one it is. */
+/** The fields that identify a message to a person and to the manifest. */
 export type MessageFace = Pick<FetchedMessage, 'messageId' | 'subject'>;
 
 export interface ActionsToFix {
@@ -14,11 +14,11 @@ export interface ActionsToFix {
   readonly mailbox: Pick<MailboxEntry, 'id' | 'folders'>;
   readonly steps: readonly ActionStep[];
   readonly targets: readonly Target[];
-  /** The messages as they are at the targets' places, in the same order; null where nothing lies any more. */
+  /** The messages at the targets' places, in the same order; null where no message is any more. */
   readonly faces: readonly (MessageFace | null)[];
 }
 
-/** `nonce`: 128 random bits in hex (`Ids.newNonce`). What a look at the destinations adds to the steps is left out. */
+/** `nonce`: 128 random bits in hex (`Ids.newNonce`). Leaves out what was observed of the destinations. */
 export function buildActionsManifest(nonce: string, actions: ActionsToFix): ActionsManifest {
   const { operationId, mailbox, steps, targets, faces } = actions;
   return {
@@ -53,17 +53,17 @@ const fixedItem = (nonce: string, target: Target, face: MessageFace | null): Man
   folder: target.ref.folder.path.toWellFormed(),
 });
 
-/** Equal subjects of two manifests have different hashes. */
+/** Equal subjects have different hashes in different manifests. */
 const subjectHash = (nonce: string, subject: string): string =>
   createHmac('sha256', Buffer.from(nonce, 'hex')).update(subject).digest('hex');
 
-/** True when the message at the item's place is the one that was meant. An item that was gone then is nobody's. */
+/** True when the message at the item's place is the one that was approved. */
 export function isSameMessage(nonce: string, item: ManifestItem, face: MessageFace): boolean {
   const hash = face.subject === null ? null : subjectHash(nonce, face.subject);
   return item.subject_hash === hash && item.rfc_message_id === (face.messageId?.toWellFormed() ?? null);
 }
 
-/** Numbers of the destinations that are gone or have another path than the manifest says. */
+/** Numbers of the destinations that are gone or have another path than in the manifest. */
 export function movedDestinations(
   manifest: Pick<ActionsManifest, 'steps'>,
   { folders }: Pick<MailboxEntry, 'folders'>,

@@ -1,4 +1,4 @@
-/** Actions as callers write them, and what each needs. */
+/** Actions as callers write them, and what each requires. */
 import { z } from 'zod';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -26,7 +26,7 @@ export const flagFields = {
 export const FlagFields = z.strictObject(flagFields);
 export type FlagFields = z.output<typeof FlagFields>;
 
-/** For whatever has the fields of flags: at least one has to say something. */
+/** For anything with flag fields: at least one flag or keyword must change. */
 export const changesFlags = (fields: FlagFields): boolean => {
   const { add, remove } = flagsOf(fields);
   return add.length + remove.length > 0;
@@ -60,11 +60,11 @@ export const scopesOf = (actions: readonly { readonly type: ActionType }[]): rea
 ];
 
 const RELOCATING: ReadonlySet<ActionType> = new Set(['move', 'trash', 'spam', 'not_spam', 'archive']);
-/** Afterwards the message is not at its place any more: nothing can follow. */
+/** True when the message leaves its place: no action can follow. */
 export const takesAway = (action: { readonly type: ActionType }): boolean =>
   relocates(action) || action.type === 'expunge';
 
-/** What can never be taken back, whoever asks: it runs through an approval even where policy allows it (`contract.md` 6). */
+/** Irreversible: runs through an approval for every caller, even where policy allows it (`contract.md` 6). */
 export const neverDirect = ({ type }: { readonly type: ActionType }): boolean => type === 'expunge';
 
 export const relocates = (action: { readonly type: ActionType }): boolean => RELOCATING.has(action.type);
@@ -72,7 +72,7 @@ export const relocates = (action: { readonly type: ActionType }): boolean => REL
 const invalid = (path: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
 
-/** In order on each message; at most one relocating action, and that last. Throws `invalid_request`. */
+/** In order on each message; only the last may take the message away. Throws `invalid_request`. */
 export function checkActions(actions: readonly Action[]): void {
   actions.forEach((action, index) => {
     const path = `operation.actions.${String(index)}`;
@@ -87,7 +87,7 @@ export function checkActions(actions: readonly Action[]): void {
 
 const SYSTEM_FLAGS = { seen: '\\Seen', flagged: '\\Flagged', answered: '\\Answered' } as const;
 
-/** The IMAP flags a set_flags adds and removes. */
+/** The IMAP flags that a `set_flags` adds and removes. */
 export function flagsOf(fields: FlagFields): { add: string[]; remove: string[] } {
   const add = [...(fields.keywords_add ?? [])];
   const remove = [...(fields.keywords_remove ?? [])];
@@ -99,13 +99,13 @@ export function flagsOf(fields: FlagFields): { add: string[]; remove: string[] }
   return { add, remove };
 }
 
-/** Gmail has no archive folder: there archiving means leaving only \All (RFC 6154). */
+/** Gmail has no archive folder: an archived message stays only in \All (RFC 6154). */
 const archiveFolder = (mailbox: MailboxEntry): FolderRef =>
   mailbox.capabilities.includes('X-GM-EXT-1')
     ? folderOfRole(mailbox, 'all_mail')
     : folderOfRole(mailbox, 'archive');
 
-/** Where an action leads, or null when the message stays. Throws `folder_role_missing` or `not_found`. */
+/** The destination; null when the message stays. Throws `folder_role_missing` or `not_found`. */
 export function destinationOf(mailbox: MailboxEntry, action: Action, locators: Locators): FolderRef | null {
   switch (action.type) {
     case 'move':
@@ -125,7 +125,7 @@ export function destinationOf(mailbox: MailboxEntry, action: Action, locators: L
   }
 }
 
-/** The action as the event keeps it, folders by number. */
+/** The action as the event stores it, folders by number. */
 export function stepOf(action: Action, destination: FolderRef | null): ActionStep {
   if (action.type !== 'set_flags')
     return { action: action.type, ...(destination && { folder: destination.number }) };

@@ -1,4 +1,4 @@
-/** Commits an approval of message actions: exactly the messages of the manifest, exactly its steps, as a direct request runs them. */
+/** Commits an approval of message actions: runs exactly its messages and steps, like a direct request. */
 import { foldFacts } from '../kernel/decide-and-append.ts';
 import type { FolderEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -43,11 +43,11 @@ export const actionsCommit: CommitKind<ActionsManifest> = {
   execute,
 };
 
-/** The steps as they run: a path tells the approver where a number leads, and nobody else. */
+/** The steps as they run, without the paths, which are only for the approver. */
 const stepsOf = ({ steps }: ActionsManifest): readonly ActionStep[] =>
   steps.map(({ folder_path: _path, ...step }) => step);
 
-/** Folders first, which the directory knows; then what the grant reaches; the mail server last. */
+/** Tests the folders first, from the directory; then the reach of the grant; the mail server last. */
 async function lost(
   ports: Ports,
   ground: Grounded,
@@ -66,7 +66,7 @@ async function lost(
   return gone.length > 0 ? 'targets_gone' : null;
 }
 
-/** A container holds folders and no message. */
+/** A container holds folders and no messages. */
 const isSelectable = (folder: Pick<FolderEntry, 'availability'> | undefined): boolean =>
   (folder?.availability ?? 'selectable') === 'selectable';
 
@@ -98,7 +98,7 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   }
 }
 
-/** Set once the intent is written: from then on a failure is no proof that nothing was done. */
+/** Set once the intent is appended: from then on a failure does not prove that nothing was done. */
 interface Begun {
   at: Date | null;
 }
@@ -109,21 +109,21 @@ interface Place {
   readonly begun: Begun;
 }
 
-/** Null for a folder that is not known any more. */
+/** Null for a folder that is no longer known. */
 function placeOf({ locators }: Ports, { mailbox }: Grounded, messageId: string): MessageRef | null {
   const place = locators.openMessage(messageId);
   const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
   return place && folder ? { folder, uidValidity: place.uidValidity, uid: place.uid } : null;
 }
 
-/** Source and destination alike. */
+/** Tests source and destination folders. */
 function isWithinGrant({ access, mailbox, manifest }: Grounded, refs: Place['refs']): boolean {
   const sources = [...refs.values()].flatMap((ref) => (ref === null ? [] : [ref.folder.number]));
   const destinations = manifest.steps.flatMap(({ folder }) => (folder === undefined ? [] : [folder]));
   return [...sources, ...destinations].every((number) => isFolderAllowed(access, mailbox, number));
 }
 
-/** Not what was approved any more: the approval ends, and nothing runs. */
+/** The messages or folders are no longer what was approved: the approval ends, and nothing runs. */
 function changed(gone: readonly string[], folders = 0): Executed {
   const what = folders > 0 ? 'A destination folder is' : `${String(gone.length)} of the messages are`;
   const refusal = new GatewayError(
@@ -138,7 +138,7 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
   const { mailbox, manifest, commit, state } = ready;
   const steps = stepsOf(manifest);
   const targets = (await openTargets(ports.personal, state)).flatMap((target): Target[] => {
-    // What was gone when it was asked for stays that item's outcome.
+    // An item that was gone at the request keeps that outcome.
     const ref = target.stale ? placeOf(ports, ready, target.message_id) : refs.get(target.message_id);
     return ref ? [{ ...target, ref }] : [];
   });
@@ -180,7 +180,7 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
   return { end: 'told', reply: replyAfter(ready, told, ports.clock.now()) };
 }
 
-/** This process slept past its lease; whoever found that settles the commit by looking. */
+/** This process slept past its lease; the process that found this reconciles the commit. */
 const overtaken = (): GatewayError =>
   new GatewayError(
     'provider_timeout',
@@ -193,7 +193,7 @@ const overtaken = (): GatewayError =>
 const replyAfter = ({ commit, state }: Ready, facts: readonly OperationFact[], at: Date): OperationReply =>
   approvalReply(commit.operationId, foldFacts(operation, state, facts, { author: commit.author, at }), at);
 
-/** Messages that are not at their place any more, or not the ones that were approved. */
+/** Messages that are no longer at their place, or are not the ones that were approved. */
 async function goneSince(
   mail: MailSession,
   { nonce, items, steps }: ActionsManifest,
@@ -216,8 +216,8 @@ async function goneSince(
 }
 
 /**
- * An expunge that was cut off may have marked its message already, which then is not told any more but is there: a UID
- * never names another message (RFC 9051 2.3.1.1).
+ * An interrupted expunge may have marked its message already. Such a message is no longer fetched but still
+ * exists: a UID never names another message (RFC 9051 2.3.1.1).
  */
 async function isMarked(mail: MailSession, { folder, uidValidity, uid }: MessageRef): Promise<boolean> {
   return (await mail.look(folder, uidValidity, [uid])).presentUids.has(uid);

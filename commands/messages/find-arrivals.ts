@@ -1,16 +1,16 @@
-/** Finds, in the targets of a cut-off operation, the messages that its copies and moves brought there. */
+/** Finds the messages that the copies and moves of an interrupted operation brought to its target folders. */
 import { GatewayError } from '../values/errors.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { FolderRef } from '../mail/message.ts';
 import { relocates, takesAway } from './actions.ts';
 import { type CutOff, isInPlace, type Item } from './interrupted-operation.ts';
 
-/** The new id of what an item brought; null = nothing arrived; no entry = looking cannot tell. */
+/** The new id of an item's message; null = nothing arrived; no entry = the folder does not show it. */
 export type Arrivals = ReadonlyMap<Item, string | null>;
 
 /**
- * Looks only among what arrived since the intent. Messages that share a Message-ID share their arrivals: each is given
- * out once, in the order in which the actions ran.
+ * Searches what arrived since the intent, and older messages where `mayBeOld`. Messages that share a
+ * Message-ID share their arrivals: each is assigned once, in the order in which the actions ran.
  */
 export async function findArrivals(
   mail: MailSession,
@@ -46,15 +46,15 @@ export async function findArrivals(
   return arrivals;
 }
 
-/** A target that may have had the message all along (Gmail's All Mail) gives it no new UID. */
+/** A target that may have held the message before (Gmail's All Mail) gives it no new UID. */
 const mayBeOld = ({ capabilities }: MailSession, group: readonly Item[]): boolean =>
   capabilities.sharesMessages && group.some(({ source }) => !source.present);
 
-/** New ids that are told already belong to the items that told them. */
+/** Recorded new ids belong to the items that have them. */
 const takenIds = ({ results }: CutOff): ReadonlySet<string> =>
   new Set((results ?? []).flatMap(({ new_message_id: id }) => (id === undefined ? [] : [id])));
 
-/** UIDVALIDITY of a folder now; null when it is gone. */
+/** The present UIDVALIDITY of a folder; null when the folder is gone. */
 export async function validityOf(mail: MailSession, folder: FolderRef): Promise<number | null> {
   try {
     return (await mail.folderStatus(folder)).uidValidity;
@@ -65,8 +65,9 @@ export async function validityOf(mail: MailSession, folder: FolderRef): Promise<
 }
 
 /**
- * Who brought `count` arrivals: first what left its source, then copies, then what may have been copied for a move
- * without MOVE. A COPY is done completely or not at all (RFC 9051 6.4.7), so the earlier ones come first.
+ * Assigns `count` arrivals: first to messages that left their source, then to copies, then to messages that
+ * may have been copied for a move without MOVE. A COPY is done completely or not at all (RFC 9051 6.4.7), so
+ * the earlier ones come first.
  */
 function receiversOf(group: readonly Item[], { steps }: CutOff, count: number): readonly Item[] {
   const willLeave = ({ index }: Item): boolean =>
@@ -80,6 +81,6 @@ function receiversOf(group: readonly Item[], { steps }: CutOff, count: number): 
   return order.filter((item) => receivers.has(item));
 }
 
-/** One command works on its messages by ascending UID; several commands of a step keep the order of their folders. */
+/** One command processes its messages by ascending UID; commands of a step keep their folders' order. */
 const inCommand = (a: Item, b: Item): number =>
   a.ref.folder.number === b.ref.folder.number ? a.ref.uid - b.ref.uid : 0;

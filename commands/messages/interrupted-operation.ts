@@ -1,4 +1,4 @@
-/** A cut-off operation as it is looked up: its items, and what lies where their messages were. */
+/** An interrupted operation as it is reconciled: its items, and what is at their old places. */
 import type { MailboxEntry } from '../ports/directory.ts';
 import type { MessageRef } from '../mail/message.ts';
 import type { Locators } from '../ports/ports.ts';
@@ -10,7 +10,7 @@ export interface CutOff {
   readonly locators: Locators;
   readonly targets: readonly OperationTarget[];
   readonly steps: readonly ActionStep[];
-  /** Null when the process ended before it could tell anything. */
+  /** Null when the process ended before it recorded any. */
   readonly results: readonly ItemResult[] | null;
 }
 
@@ -20,17 +20,17 @@ export interface Item {
   readonly ref: MessageRef;
   readonly step: ActionStep;
   readonly index: number;
-  /** What is certain already; null for an item that is looked up. */
+  /** The certain result; null for an open item. */
   readonly known: ItemResult | null;
-  /** What lies at the message's old place. */
+  /** What is at the message's old place. */
   readonly source: {
     readonly present: boolean;
     readonly flags: readonly string[];
-    /** The folder was made anew, or is gone: that nothing lies there says nothing. */
+    /** The folder was recreated or is gone: an empty place proves nothing. */
     readonly isReset: boolean;
   };
 }
 
-/** The message lay where it should go before anything was done. */
+/** True when the message was in its destination before anything was done. */
 export const isInPlace = ({ step, ref }: Pick<Item, 'step' | 'ref'>): boolean =>
   relocates({ type: step.action }) && step.folder === ref.folder.number;

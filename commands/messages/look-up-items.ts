@@ -1,4 +1,4 @@
-/** What became of the open items of a cut-off operation, judged by source and target as they are now. Only looks. */
+/** Finds the outcomes of an interrupted operation's open items in source and target. Only reads. */
 import type { MailSession } from '../ports/mail-port.ts';
 import type { MessageRef } from '../mail/message.ts';
 import { relocates } from './actions.ts';
@@ -7,7 +7,7 @@ import { type Arrivals, findArrivals, validityOf } from './find-arrivals.ts';
 import type { ActionStep, ItemResult, StoredTarget } from '../operations/operation-events.ts';
 import { placeIn } from './selection.ts';
 
-/** What is known of the steps after an item, on the same message. */
+/** What is known of the later steps on the same message. */
 interface Later {
   readonly isDone: boolean;
   readonly steps: readonly ActionStep[];
@@ -43,7 +43,7 @@ export async function lookUpItems(mail: MailSession, cutOff: CutOff): Promise<re
   );
 }
 
-/** Of a message that was gone before the operation began. */
+/** The result for a message that was gone before the operation began. */
 export const staleResult = (target: StoredTarget, { action }: ActionStep, step: number): ItemResult => ({
   message_id: target.message_id,
   step,
@@ -76,14 +76,14 @@ async function itemsOf(mail: MailSession, cutOff: CutOff): Promise<readonly Item
   return items;
 }
 
-/** Only of an expunge does an empty place tell anything. */
+/** An empty place is evidence only of an expunge. */
 const isTelling = ({ steps }: CutOff, uids: readonly number[], present: ReadonlySet<number>): boolean =>
   steps.some(({ action }) => action === 'expunge') && !uids.every((uid) => present.has(uid));
 
 const isMadeAnew = async (mail: MailSession, { folder, uidValidity }: MessageRef): Promise<boolean> =>
   (await validityOf(mail, folder)) !== uidValidity;
 
-/** The steps of one message. They ran in order: before one that was done all were done, after one that failed none ran. */
+/** The steps ran in order: all before a done step were done, and none after a failed step ran. */
 function resultsOf(items: readonly Item[], arrivals: Arrivals): readonly ItemResult[] {
   const results: ItemResult[] = [];
   let isDone = false;
@@ -92,7 +92,7 @@ function resultsOf(items: readonly Item[], arrivals: Arrivals): readonly ItemRes
     const steps = items.slice(item.index + 1).map(({ step }) => step);
     const verdict = judge(item, { isDone, steps }, arrivals);
     results.unshift(item.known ?? { message_id, step: item.index, action: item.step.action, ...verdict });
-    // Flags that are as they should be, or a message already in place, prove nothing of the steps before.
+    // Matching flags, or a message already in place, prove nothing about the earlier steps.
     isDone ||= arrivals.get(item) != null;
   }
   const failedAt = results.findIndex(({ outcome }) => outcome === 'failed');
@@ -120,7 +120,7 @@ function judgeFlags({ source, step }: Item, later: Later): Verdict {
   return hasFlags(source.flags, wanted) ? { outcome: 'done' } : NOT_DONE;
 }
 
-/** What a later step changes again says nothing of the earlier one. */
+/** A flag that a later step changes again is no evidence of the earlier step. */
 function withoutFlagsOf(step: ActionStep, later: ActionStep): ActionStep {
   const changed = new Set([...(later.flags_add ?? []), ...(later.flags_remove ?? [])].map(fold));
   const left = (flags: readonly string[] = []): string[] => flags.filter((flag) => !changed.has(fold(flag)));
@@ -133,7 +133,7 @@ function hasFlags(flags: readonly string[], step: ActionStep): boolean {
   return (step.flags_add ?? []).every(holds) && !(step.flags_remove ?? []).some(holds);
 }
 
-/** Flags and keywords are the same in every case (RFC 9051 2.3.2). */
+/** Flags and keywords are case-insensitive (RFC 9051 2.3.2). */
 const fold = (flag: string): string => flag.toLowerCase();
 
 function judgeCopy(item: Item, later: Later, arrivals: Arrivals): Verdict {
@@ -143,7 +143,7 @@ function judgeCopy(item: Item, later: Later, arrivals: Arrivals): Verdict {
   return arrived === undefined ? { outcome: 'unknown' } : NOT_DONE;
 }
 
-/** UIDs are never given out again (RFC 9051 2.3.1.1): what is gone from its place is gone, one only marked is not. */
+/** UIDs are never reused (RFC 9051 2.3.1.1): an absent message is gone; one only marked is not. */
 function judgeExpunge({ source }: Item): Verdict {
   if (source.present) return NOT_DONE;
   return { outcome: source.isReset ? 'unknown' : 'done' };
@@ -155,7 +155,7 @@ function judgeRelocation(item: Item, arrivals: Arrivals): Verdict {
   return arrived === null ? { outcome: 'unknown' } : { outcome: 'done', new_message_id: arrived };
 }
 
-/** The message lay where it should go: nothing had to be done to it. */
+/** The message was in its destination already: nothing had to be done. */
 const judgeInPlace = ({ source, target }: Item): Verdict =>
   source.present
     ? { outcome: 'done', new_message_id: target.message_id }

@@ -1,6 +1,6 @@
 /**
- * Everything about an operation that is known before its first append: rights, folders, messages, policy. It only reads,
- * so whatever is refused here leaves no operation and the key free.
+ * Everything about an operation that is known before its first append: rights, folders, messages, policy. It
+ * only reads, so a refusal here leaves no operation and the key unclaimed.
  */
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
@@ -36,13 +36,13 @@ export interface Admitted {
   readonly steps: readonly ActionStep[];
 }
 
-/** Its messages are found, and policy has spoken. */
+/** A request whose messages are found and whose policy is decided. */
 export interface Prepared extends Admitted {
   readonly targets: readonly Target[];
   readonly policy: PolicyDecision;
 }
 
-/** Before a connection is borrowed. Throws `not_found`, `conflict` while the mailbox is paused, `folder_role_missing`. */
+/** Needs no connection. Throws `not_found`, `conflict` while the mailbox is paused, `folder_role_missing`. */
 export function admitOperation(context: Context, request: OperationRequest, operationId: string): Admitted {
   const { ports, caller } = context;
   const entry = ports.directory.state.mailboxes.get(request.mailboxId);
@@ -62,7 +62,7 @@ export function assertNotPaused({ state }: MailboxEntry): void {
     throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
 }
 
-/** Finds the messages and asks the policy. Throws `cardinality_violation`, `not_found`, and what the mail port throws. */
+/** Finds messages, asks policy. Throws `cardinality_violation`, `not_found`, what the mail port throws. */
 export async function prepareOperation(
   mail: MailSession,
   context: Context,

@@ -1,4 +1,4 @@
-/** Settles what a cut-off operation left open by looking at source and target, never by repeating. */
+/** Settles the open items of an interrupted operation by reading source and target, never by repeating. */
 import { appendDecided, type Author, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import { commitOutcome } from '../operations/commit-outcome.ts';
@@ -8,19 +8,20 @@ import type { ItemResult, StoredTarget } from '../operations/operation-events.ts
 import { openTargets } from './selection.ts';
 import type { CutOff } from './interrupted-operation.ts';
 
-/** From the intent on, milliseconds: then what still cannot be looked up is unknown, so that a person can settle it. */
+/** From the intent on, milliseconds: unreadable items are unknown then, so that a person can resolve them. */
 const LOOKED_FOR_MS = 24 * 60 * 60_000;
 
 export interface Reconciled {
   readonly results: readonly ItemResult[];
-  /** Items that looking could not settle: the message is neither where it was nor where it should be. */
+  /** Items that reading could not settle: the message is neither at its old place nor in its destination. */
   readonly unknown: number;
 }
 
 /**
- * Looks up every open item of the operation and appends what was found. The caller holds the operation's lease. Null
- * when the operation has no intent, or another process settled it meanwhile. Throws when mailbox or store are away; of a
- * mailbox that is removed, or was away for a day since the intent, everything is unknown until a look succeeds.
+ * Reconciles every open item of the operation and appends the results. The caller holds the operation's
+ * lease. Null when the operation has no intent, or another process settled it meanwhile. Throws when the
+ * mailbox or the store is unavailable. When the mailbox is removed, or was unavailable for a day since the
+ * intent, everything is unknown until a read succeeds.
  */
 export async function reconcileOperation(
   ports: Ports,
@@ -48,7 +49,7 @@ export async function reconcileOperation(
   return { results, unknown: summarise(results).unknown };
 }
 
-/** Throws as long as it is worth another look. */
+/** Throws while another attempt may succeed. */
 async function look(
   ports: Ports,
   operationId: string,
@@ -73,12 +74,12 @@ async function look(
 const isSame = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step && a.outcome === b.outcome;
 
-/** What a cut-off operation tells of its items when nobody can look. */
+/** The fields that give the results when the mailbox cannot be read. */
 interface Untold extends Pick<CutOff, 'steps'> {
   readonly targets: readonly StoredTarget[];
 }
 
-/** One result per message and step, in the order of the targets: unknown, but for messages that were gone before it began. */
+/** One result per message and step, in target order: unknown, except for messages gone before it began. */
 export const unresolvedItems = ({ targets, steps }: Untold): readonly ItemResult[] =>
   targets.flatMap((target) =>
     steps.map((step, index) =>

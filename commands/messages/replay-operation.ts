@@ -1,4 +1,4 @@
-/** The answer to a key that was used before: the operation as it stands now, never a second effect. */
+/** The answer to a key that was used before: the operation as it is now, never a second effect. */
 import type { Context } from '../kernel/capability.ts';
 import { type EventMetadata, type PastFact, readEvent } from '../values/event.ts';
 import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
@@ -12,8 +12,9 @@ import { reconcileOperation } from './reconcile-operation.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 
 /**
- * Throws `idempotency_key_reused` for another request, `idempotency_in_progress` while the first still runs. When the
- * first was cut off and its lease is gone, its outcome is looked up at once. An approval answers as it stands, whoever works on it.
+ * Throws `idempotency_key_reused` for another request, `idempotency_in_progress` while the first still runs.
+ * When the first was interrupted and its lease is gone, its outcome is reconciled at once. An approval
+ * returns its present state, whichever process works on it.
  */
 export async function replayOperation(
   context: Context,
@@ -21,7 +22,7 @@ export async function replayOperation(
   stored: readonly StoredEvent[],
 ): Promise<OperationReply> {
   const { ports, fingerprint } = context;
-  // Whoever holds the lease is about to write its intent.
+  // The holder of the lease is about to write its intent.
   if (stored.length === 0) throw keyInProgress(1);
   const { state, orgId } = fold(stored);
   if (state.fingerprint !== fingerprint) throw keyReused();

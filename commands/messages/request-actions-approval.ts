@@ -1,4 +1,4 @@
-/** What an approval of message actions is about, read from the mailbox when it is asked for (`contract.md` 9). */
+/** What an approval of message actions covers, read from the mailbox at the request (`contract.md` 9). */
 import type { Context } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { MailSession } from '../ports/mail-port.ts';
@@ -9,8 +9,8 @@ import { buildActionsManifest, type MessageFace } from './actions-manifest.ts';
 import type { ApprovalRequest } from '../operations/request-approval.ts';
 
 /**
- * Only what lies at its place now can be approved: a stale id stays that item's outcome, and nothing is fixed for it.
- * Throws `message_stale` when no message is left.
+ * Only messages at their place now can be approved: a stale id keeps that outcome and gets no item in the
+ * manifest. Throws `message_stale` when no message is left.
  */
 export async function fixActions(
   mail: MailSession,
@@ -34,7 +34,7 @@ export async function fixActions(
   };
 }
 
-/** As the mail server tells them, and nobody else: they are compared at the commit. */
+/** Only as the mail server reports them, because they are compared at the commit. */
 async function facesOf(
   mail: MailSession,
   targets: readonly Target[],

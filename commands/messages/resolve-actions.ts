@@ -1,4 +1,4 @@
-/** A person's word about message actions of which nobody could tell whether they happened. Pure. */
+/** A person's resolution of message actions whose outcome is unknown. Pure. */
 import { GatewayError } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
@@ -30,7 +30,7 @@ export function unknownItems({ results }: Pick<OperationState, 'results'>): read
   return unknown;
 }
 
-/** Settles every unknown item. Throws as `unknownItems`. */
+/** Settles every unknown item. Throws what `unknownItems` throws. */
 export function resolveActions(
   { results, approval }: Pick<OperationState, 'results' | 'approval'>,
   word: Word,
@@ -48,7 +48,7 @@ export function resolveActions(
 const isSameItem = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step;
 
-/** Where a message is now only the mail server knows: no new id is told. */
+/** Only the mail server knows where the message is now, so there is no new id. */
 const settle = ({ message_id, step, action }: ItemResult, word: Word): ItemResult => ({
   message_id,
   step,

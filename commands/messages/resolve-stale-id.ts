@@ -1,4 +1,4 @@
-/** What to answer where a route names one message that is not at its place any more (`contract.md` 4). */
+/** The answer where a route names a message that is no longer at its place (`contract.md` 4). */
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { catalogueOf, readEvent } from '../values/event.ts';
@@ -17,16 +17,17 @@ export type StalePorts = Pick<
 const catalogue = catalogueOf([OperationSubmitted]);
 
 /**
- * The refusal to throw: `message_stale` when the message moved, with `details.current_id` where that is known; `not_found` when it
- * is gone, or lies beyond what the grant reaches: give the mailbox `asReached`. Its new place is looked up among the gateway's own moves, then by what the
- * index knew of it. Throws what the mail port throws.
+ * Returns the refusal to throw: `message_stale` when the message moved, with `details.current_id` where that
+ * is known; `not_found` when it is gone or outside the reach of the grant (pass the mailbox `asReached`). The
+ * new place is sought among the gateway's own moves, then by what the mirror knew of the message. Throws what
+ * the mail port throws.
  */
 export async function staleMessage(
   ports: StalePorts,
   mailbox: MailboxEntry,
   messageId: string,
 ): Promise<GatewayError> {
-  // A move that was answered a moment ago has to be known here.
+  // A move that was answered just before must be known here.
   await ports.readModels.waitFor(await ports.events.headPosition(), 1_000);
   const moves = await ports.moves.follow(messageId);
   const last = moves.at(-1);
@@ -42,7 +43,7 @@ const stale = (currentId: string | null): GatewayError =>
     details: currentId === null ? {} : { current_id: currentId },
   });
 
-/** Nothing of ours moved it; another client may have. UIDVALIDITY tells whether the folder's ids mean anything any more. */
+/** Not moved by the gateway, maybe by another client. UIDVALIDITY shows whether the ids are still valid. */
 async function withoutMoves(
   ports: StalePorts,
   mailbox: MailboxEntry,
@@ -55,7 +56,7 @@ async function withoutMoves(
   return now.uidValidity === uidValidity ? notFound('message') : stale(null);
 }
 
-/** The one other place where the same message lies; null when there is none, or nobody can say which it is. */
+/** The one other place of the same message; null when there is none, or several are possible. */
 async function movedByOthers(
   ports: StalePorts,
   mailbox: MailboxEntry,
@@ -65,7 +66,7 @@ async function movedByOthers(
   const known = await ports.mirrorVersions.knownMessage(mailbox.number, ref);
   if (known === null) return null;
   const { messages, next } = await withMessageId(ports, mailbox, known.rfcMessageId);
-  // One that was sent to oneself, or to a list as well, came as several messages: deleting one of them moves nothing.
+  // A message to oneself, or to a list as well, arrives several times: deleting one moves nothing.
   const alike = messages
     .filter(({ size, receivedAt }) => size === known.size && +receivedAt === +known.receivedAt)
     .map(({ ref }) => idOf(ports, mailbox, ref))
@@ -83,7 +84,7 @@ async function isThere(ports: StalePorts, mailbox: MailboxEntry, messageId: stri
   return found != null;
 }
 
-/** RFC 5322 Message-ID of a moved message, as its operation noted it; null when it has none. */
+/** RFC 5322 Message-ID of a moved message, as its operation recorded it; null when it has none. */
 async function messageIdHeader(
   { events, personal }: StalePorts,
   { operationId, messageId }: MessageMove,
@@ -103,11 +104,11 @@ async function byMessageId(
 ): Promise<GatewayError> {
   const [found, another] = (await withMessageId(ports, mailbox, rfcMessageId)).messages;
   if (found === undefined) return notFound('message');
-  // Copies have one Message-ID: which of them it is nobody can say.
+  // Copies share one Message-ID, so the moved one cannot be determined.
   return stale(another === undefined ? idOf(ports, mailbox, found.ref) : null);
 }
 
-/** More copies than these say nothing about where one of them went. */
+/** More copies than these do not show where one of them went. */
 const MOST_COPIES = 10;
 
 const withMessageId = (ports: StalePorts, mailbox: MailboxEntry, rfcMessageId: string): Promise<MailAnswer> =>

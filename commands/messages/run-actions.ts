@@ -1,4 +1,4 @@
-/** Performs the steps of an operation on its targets and says what became of each. */
+/** Runs the steps of an operation on its targets and returns the outcome of each. */
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { ActionOutcome, MailSession } from '../ports/mail-port.ts';
@@ -76,7 +76,7 @@ async function perform(
   const destination = mailbox.folders.find(({ number }) => number === step.folder);
   if (!destination) throw new GatewayError('internal_error', 'The destination folder is gone.');
   if (step.action === 'copy') return await mail.copyMessages(folder, uidValidity, uids, destination);
-  // A message that is where it should go is left alone: its id stays valid.
+  // A message already in its destination is left alone: its id stays valid.
   if (destination.number === folder.number) {
     return new Map(uids.map((uid) => [uid, { outcome: 'done', newUid: uid, newUidValidity: uidValidity }]));
   }

@@ -1,6 +1,6 @@
 /**
- * The one way mail is changed: intent appended before the effect, outcomes after it, under a lease that tells everybody
- * that somebody runs it. A direct request and the commit of an approval both end here.
+ * The one way mail is changed: the intent is appended before the effect, the outcomes after it, under a lease
+ * that shows that it runs. A direct request and the commit of an approval both end here.
  */
 import { appendOrNull, type Author, streamOf } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
@@ -20,11 +20,11 @@ export interface Run {
   readonly mailbox: MailboxEntry;
   readonly steps: readonly ActionStep[];
   readonly targets: readonly Target[];
-  /** It is the commit of an approval. */
+  /** True for the commit of an approval. */
   readonly hasApproval: boolean;
-  /** Appends the intent with the steps as observed; its revision, or null when another writer was first. */
+  /** Appends the intent with the observed steps. Its revision, or null when another writer was first. */
   begin(steps: readonly ActionStep[]): Promise<bigint | null>;
-  /** What else the outcomes say, in the same append. */
+  /** Further facts that follow from the outcomes, in the same append. */
   ending(results: readonly ItemResult[]): readonly OperationFact[];
 }
 
@@ -33,7 +33,7 @@ export interface Ran {
   readonly position: Position;
 }
 
-/** `not_begun`: somebody else runs it or changed it. `overtaken`: this process slept past its lease; others settled it. */
+/** `not_begun`: another process runs or changed it. `overtaken`: the lease ran out; another settled it. */
 export type RunEnd = Ran | 'not_begun' | 'overtaken';
 
 type Runner = Pick<Ports, 'events' | 'ids' | 'clock' | 'leases' | 'locators' | 'log' | 'changeAttribution'>;
@@ -58,7 +58,7 @@ export async function runOperation(
     begun.isBegun = true;
     return await effect(mail, ports, author, { run: observed, intent, expectation, lease });
   } finally {
-    // Whoever was first expects its own changes.
+    // The writer that was first expects its own changes.
     if (!begun.isBegun)
       inPeace(
         ports,
@@ -71,7 +71,7 @@ export async function runOperation(
   }
 }
 
-/** Notes what each destination looks like before the effect, for whoever has to look afterwards. */
+/** Records the state of each destination before the effect, for a later reconciliation. */
 async function observeTargets(mail: MailSession, { mailbox, steps }: Run): Promise<readonly ActionStep[]> {
   const observed: ActionStep[] = [];
   for (const step of steps) {
@@ -88,7 +88,7 @@ interface Begun {
   readonly run: Run;
   readonly intent: bigint;
   readonly lease: HeldLease;
-  /** Of the changes about to be made: the feed tells them as this operation's. */
+  /** Of the changes about to be made: the feed attributes them to this operation. */
   readonly expectation: Expectation;
 }
 
@@ -118,7 +118,7 @@ async function effect(
   }
 }
 
-/** Null when another process found the lease run out and settled the operation by looking. */
+/** Null when another process found the lease expired and reconciled the operation. */
 async function appendOutcomes(
   ports: Runner,
   author: Author,
@@ -138,7 +138,7 @@ async function appendOutcomes(
   return appended?.position ?? null;
 }
 
-/** Nobody waits for this: a lease that could not be given up runs out by itself, as does what is expected in vain. */
+/** Not awaited: a lease that could not be released runs out, and so does an expectation that is not met. */
 function inPeace({ log }: Runner, work: Promise<void>): void {
   work.catch((error: unknown) => {
     log.warn('operation: end not recorded', { error: String(error) });

@@ -1,4 +1,4 @@
-/** Resolves what an operation runs on, before anything is written. */
+/** Resolves the messages an operation runs on, before anything is written. */
 import { looksIntoText } from '../mail/matches.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
@@ -16,9 +16,9 @@ import { RfcMessageIds } from '../operations/operation-events.ts';
 
 export interface Target extends OperationTarget {
   readonly ref: MessageRef;
-  /** As the mail server told it a moment ago; absent when only the index did. */
+  /** As the mail server just reported it; absent when only the mirror did. */
   readonly face?: Identified;
-  /** What a preview shows of it, as far as it was read. */
+  /** What a preview shows of the message, as far as it was read. */
   readonly shown?: Pick<FetchedMessage, 'subject'> & Partial<Pick<FetchedMessage, 'from'>>;
 }
 
@@ -41,7 +41,7 @@ export function checkSelect(select: ActSelect, cardinality: Cardinality | undefi
   }
 }
 
-/** The place behind a message id of this mailbox. Throws `not_found` for forged ids and other mailboxes' alike. */
+/** The place behind a message id of this mailbox. Throws `not_found` for forged and for foreign ids. */
 export function placeIn(mailbox: MailboxEntry, locators: Locators, messageId: string): MessageRef {
   const place: MessagePlace | null = locators.openMessage(messageId);
   const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
@@ -52,7 +52,10 @@ export function placeIn(mailbox: MailboxEntry, locators: Locators, messageId: st
   return { folder: ref, uidValidity: place.uidValidity, uid: place.uid };
 }
 
-/** The messages to act on, of the mailbox as the caller's grant reaches it, in the order given or newest first. Throws `cardinality_violation` with the count. */
+/**
+ * The messages to act on, within the caller's grant, in the order given or newest first. Throws
+ * `cardinality_violation` with the count.
+ */
 export async function resolveSelection(
   mail: MailSession,
   context: Context,
@@ -71,7 +74,7 @@ export async function resolveSelection(
     });
   }
   const query = declarativeQuery(mailbox, request, context);
-  // How many match is told, also where nothing runs.
+  // The count of matches is returned even when nothing runs, so the read is recorded.
   if (looksIntoText(select.filter))
     await context.recordRead({ mailboxId: mailbox.id, messageIds: [], what: 'text' });
   const find = (asked: MailQuery): Promise<MailAnswer> => context.ports.mail.query(mailbox.id, asked, mail);
@@ -121,7 +124,7 @@ function checkCount(count: number, { min = 1, max = MAX_MESSAGES }: Cardinality)
   );
 }
 
-/** With their Message-IDs; without them where the mailbox was erased. */
+/** The targets with their Message-IDs, which are null once the mailbox was erased. */
 export async function openTargets(
   personal: Pick<PersonalData, 'open'>,
   { targets, rfcMessageIds }: Pick<OperationState, 'targets' | 'rfcMessageIds'>,

@@ -1,18 +1,18 @@
-/** What an operation is about to change in a mailbox, and what it changed: so that the feed knows it again. Pure. */
+/** What an operation is about to change and what it changed, so that the feed recognises it. Pure. */
 import type { OwnChange } from '../ports/change-attribution.ts';
 import type { Locators } from '../ports/ports.ts';
 import { relocates } from './actions.ts';
 import type { ActionStep, ItemResult } from '../operations/operation-events.ts';
 import type { Target } from './selection.ts';
 
-/** Everything the steps may change. */
+/** All changes the steps may make. */
 export const intendedChanges = (
   steps: readonly ActionStep[],
   targets: readonly Target[],
 ): readonly OwnChange[] =>
   targets.flatMap((target) => (target.stale ? [] : steps.flatMap((step) => changesOf(step, target))));
 
-/** Those that are done, with the places the mail server told, and those that nobody knows of. */
+/** The done changes, with the places the mail server returned, and those of unknown outcome. */
 export function remainingChanges(
   steps: readonly ActionStep[],
   targets: readonly Target[],
@@ -40,7 +40,7 @@ function changesOf(step: ActionStep, { ref, message_id, rfc_message_id }: Target
   if (step.folder === undefined) {
     return [{ kind: 'flags', ...at, add: step.flags_add ?? [], remove: step.flags_remove ?? [] }];
   }
-  // A message that is where it should go is left alone.
+  // A message already in its destination is left alone.
   if (moved && step.folder === ref.folder.number) return [];
   const arrival = {
     kind: 'arrives',

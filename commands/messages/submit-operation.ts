@@ -1,4 +1,4 @@
-/** From a request to its answer: prepared, then previewed or run. Two equal keys meet at the first append, and one wins. */
+/** From request to answer: prepared, then previewed or run. Equal keys meet at the first append; one wins. */
 import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -29,14 +29,15 @@ import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { PreviewItem } from '../operations/operation.ts';
 import type { Target } from './selection.ts';
 
-/** Set once something of the operation is in the stream: from then on a failure is told, and no refusal. */
+/** Set once the operation has an event: from then on an error is thrown as it is, without a replay. */
 interface Started {
   isAppended: boolean;
 }
 
 /**
- * Runs or previews an operation. The answer is that of the first request when the key was used before, whatever policy
- * and mailbox say now: the first append refuses such a key by itself, so it is read only where nothing will be appended.
+ * Runs or previews an operation. A key used before returns the answer of the first request, whatever policy
+ * and mailbox are now. The first append refuses such a key itself, so it is read only where nothing will be
+ * appended.
  */
 export async function submitOperation(context: Context, request: OperationRequest): Promise<OperationReply> {
   checkActions(request.actions);
@@ -66,11 +67,11 @@ async function runOrReplay(
   }
 }
 
-/** A store that has just kept the caller waiting is not asked again: the repeat of the request is. */
+/** The caller has waited for the unavailable store already: it is not read again. */
 const isAway = (error: unknown): boolean =>
   error instanceof GatewayError && error.code === 'store_unavailable';
 
-/** What a request with this key has written before; without a key nothing. */
+/** What an earlier request with this key wrote; nothing without a key. */
 async function readEarlier(
   { ports, request }: Context,
   operationId: string,
@@ -79,7 +80,7 @@ async function readEarlier(
   return await ports.events.readStream(streamOf(operation, operationId));
 }
 
-/** The key stands for an operation that was written before; `submitOperation` answers with it. */
+/** The key names an operation that was written before; `submitOperation` answers with it. */
 const usedBefore = (): GatewayError => new GatewayError('conflict', 'This Idempotency-Key was used before.');
 
 async function answer(
@@ -105,7 +106,7 @@ async function answer(
     : await ask(mail, context, prepared, admission.request);
 }
 
-/** Fixes what would happen and lets it wait: nothing in the mailbox changes, and no other message will. */
+/** Fixes what would happen and requests the approval: nothing changes, and no other message will. */
 async function ask(
   mail: MailSession,
   context: Context,
@@ -181,7 +182,7 @@ export function previewOperation(
     preview: {
       content_hash: createHash('sha256').update(canonicalJson(items)).digest('hex'),
       count: items.length,
-      // Who may act on a message by its id may not be one who may read it.
+      // The right to act on a message by its id does not include the right to read it.
       items: access.scopes.has('messages:read')
         ? items.map((item, index) => ({ ...item, ...faceOf(targets[index]) }))
         : items,

@@ -1,4 +1,4 @@
-/** Finds operations whose runner is gone, or whose outcome is unknown, and settles them one by one. */
+/** Settles operations whose process is gone, or whose outcome is unknown, one by one. */
 import { GatewayError } from '../values/errors.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -11,8 +11,8 @@ export interface Unsettled {
 }
 
 /**
- * What a sweep did; `left` could not be settled now and is looked at again later. What somebody runs at the moment, or asks for
- * again with its key, is in neither.
+ * The result of a sweep. `left` could not be settled now and is tried again later. An operation that runs at
+ * the moment, or is replayed by its key, is in neither.
  */
 export interface Swept {
   readonly settled: readonly string[];
@@ -20,8 +20,8 @@ export interface Swept {
 }
 
 /**
- * One pass over operations that may be cut off. A live runner keeps its lease, so nothing that still runs is touched. Never
- * throws: what fails is left, whatever it met, so that no operation is in the way of those behind it.
+ * One pass over operations that may be interrupted. A live process keeps its lease, so a running operation is
+ * never touched. Never throws: an operation that fails is left, so that it does not block those behind it.
  */
 export async function sweepOperations(ports: Ports, unsettled: readonly Unsettled[]): Promise<Swept> {
   const settled: string[] = [];
