@@ -1,10 +1,13 @@
-/** What opening an attachment may do, and whether it is what it says: by its name, its declared type and its leading bytes. */
+/**
+ * Warnings about attachments: what opening one may do, and whether name, declared type and leading bytes
+ * agree.
+ */
 import mime from 'mime-types';
 import { visible } from '../html/visible-text.ts';
 import type { SendManifest } from '../operations/manifest.ts';
 import { type ApprovalWarning, high, medium } from '../operations/approval-warnings.ts';
 
-/** Runs, or runs something, on one system or another. */
+/** Extensions of files that run, or run something, on at least one system. */
 const RUNS = new Set(
   (
     'app apk appx bat chm cmd com cpl dll dmg exe gadget hta inf ins iso jar js jse jnlp lnk mde msc msi msix msp mst pif pkg ' +
@@ -19,7 +22,7 @@ const DOCUMENTS = new Set(
   ),
 );
 
-/** Why to look twice at a file of this name, in a few words each. */
+/** The dangers of a file with this name, in a few words each. */
 export function dangersOfName(filename: string): readonly string[] {
   const extensions = filename
     .normalize('NFKC')
@@ -54,7 +57,10 @@ export function nameWarnings(attachments: readonly Attached[]): readonly Approva
   );
 }
 
-/** One warning for each attachment whose leading bytes are of another kind than its name and declared type say. */
+/**
+ * At most one warning per attachment. Its leading bytes contradict its name (its declared type where the name
+ * shows none), or its name contradicts its declared type.
+ */
 export const typeWarnings = (attachments: readonly Attached[]): readonly ApprovalWarning[] =>
   attachments.flatMap(typeWarning);
 
@@ -94,7 +100,7 @@ const CONTAINERS: readonly (readonly [pattern: RegExp, kind: string])[] = [
   [/^(?:text\/.*|application\/(?:json|javascript|rtf|x-sh))$/i, 'text'],
 ];
 
-/** Types that begin alike are one kind. */
+/** Types whose files begin alike have one kind. */
 function kindOf(type: string): string {
   const [, kind] = CONTAINERS.find(([pattern]) => pattern.test(type)) ?? [];
   return kind ?? type.toLowerCase().replace('/x-', '/').replace('image/jpg', 'image/jpeg');

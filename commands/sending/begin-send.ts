@@ -7,7 +7,7 @@ import { draft, type DraftFact, type DraftState, type Send } from '../drafts/dra
 import { startAttempt } from './decide-send.ts';
 import type { Attempt } from './run-attempt.ts';
 
-/** A draft exactly as it was loaded: what is appended to it fits only there. */
+/** A draft as it was loaded. An append succeeds only at this revision. */
 export interface DraftAtRevision {
   readonly id: string;
   readonly mailboxId: string;
@@ -18,8 +18,9 @@ export interface DraftAtRevision {
 export type FrozenData = Extract<DraftFact, { type: 'DraftFrozen' }>['data'];
 
 /**
- * Freezes and begins, the frozen message kept before an event names it. Null when the draft changed since it was loaded,
- * or that message was erased with it: nothing was written then, and the caller erases what it froze.
+ * Freezes the draft and begins an attempt. The frozen message is kept before an event names it. Returns null,
+ * with nothing written, when the draft changed since it was loaded or the message was erased with it; the
+ * caller then erases the message.
  */
 export async function beginSend(
   ports: Ports,
@@ -32,7 +33,7 @@ export async function beginSend(
   return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
 }
 
-/** Freezes and holds the message back until then. Null as in `beginSend`. */
+/** Freezes the draft and holds the message back until `commitAt`. Returns null as `beginSend` does. */
 export async function scheduleSend(
   ports: Ports,
   author: Author,
@@ -47,7 +48,7 @@ export async function scheduleSend(
   return begun?.state ?? null;
 }
 
-/** Freezes the draft for an approval. Null as in `beginSend`. */
+/** Freezes the draft for an approval. Returns null as `beginSend` does. */
 export const freezeForApproval = async (
   ports: Ports,
   author: Author,
@@ -57,8 +58,8 @@ export const freezeForApproval = async (
   (await freezeWith(ports, author, loaded, { frozen, then: [] }))?.state ?? null;
 
 /**
- * Begins an attempt with the bytes that are frozen, as part of a commit where an approval decides. Null when the draft
- * changed: nothing was written then.
+ * Begins an attempt with the frozen bytes; `commit` numbers the commit of its approval, if it has one.
+ * Returns null, with nothing written, when the draft changed.
  */
 export async function beginAgain(
   ports: Ports,
@@ -72,10 +73,13 @@ export async function beginAgain(
   return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
 }
 
-/** Events that leave the version and the state as they are (a copy filed in Drafts) do not keep it from being sent. */
+/** Events that leave the version and the status unchanged do not prevent the send. */
 const MOST_TRIES = 5;
 
-/** What `append` makes of the draft, tried again where only its stream moved on. Null when it was changed. */
+/**
+ * Runs `append`, again where only the stream moved on. Returns null when the draft's version or status
+ * changed.
+ */
 export async function asLoaded<Appended>(
   { events }: Pick<Ports, 'events'>,
   { loaded: first, lease }: { readonly loaded: DraftAtRevision; readonly lease: HeldLease },

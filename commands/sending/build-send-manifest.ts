@@ -24,7 +24,7 @@ export interface FrozenMessage {
   readonly frozen: z.input<typeof DraftFrozen.data>;
   readonly smtp: SmtpEnvelope;
   readonly composed: ComposedDraft;
-  /** Of each attachment, in order, received ones too: as the message holds it. */
+  /** One entry per attachment of the message, in order, received ones included. */
   readonly read: readonly ReadBytes[];
 }
 
@@ -61,7 +61,7 @@ function headersOf({ message, envelope }: ComposedDraft): SendManifest['headers'
     from: plainAddress(message.from),
     to: message.to.map(plainAddress),
     cc: message.cc.map(plainAddress),
-    // Not in the message: only the envelope tells of them.
+    // Bcc is not in the message; only the envelope holds it.
     bcc: envelope.bcc.map(({ name, email }) => plainAddress({ name, email: wireAddress(email) ?? email })),
     reply_to: message.replyTo.map(plainAddress),
     subject: message.subject.toWellFormed(),
@@ -77,11 +77,11 @@ const plainAddress = ({ name, email }: Address): { name: string | null; email: s
   email: email.toWellFormed(),
 });
 
-/** SHA-256 of both parts of a body, in hex: what `SendManifest.body_sha256` holds. */
+/** SHA-256 of both parts of a body, in hex, as in `SendManifest.body_sha256`. */
 export const bodyHash = ({ html, text }: Pick<DraftBody, 'html' | 'text'>): string =>
   createHash('sha256').update(canonicalJson({ html, text })).digest('hex');
 
-/** Attachments that are measured while the message is made of them; `read` is whole once it was. */
+/** Measures attachments while the message is composed; `read` is complete after that. */
 export function measured(attachments: readonly ComposedAttachment[]): {
   readonly attachments: readonly ComposedAttachment[];
   readonly read: readonly ReadBytes[];
@@ -113,7 +113,7 @@ async function* hashed(
   told({ size, sha256: hash.digest('hex') });
 }
 
-/** `too_costly` for one that takes too long or too much memory. Throws `overloaded`. */
+/** Returns `too_costly` for a body that takes too much time or memory. Throws `overloaded`. */
 export async function shownBody(
   markup: Pick<Markup, 'show'>,
   { html, text }: { readonly html: string | null; readonly text: string },

@@ -11,7 +11,9 @@ export interface Closed {
   readonly position: Position | null;
 }
 
-/** Records an outcome, or a better one than "unknown". What surely did not happen is given back to the quota first. */
+/**
+ * Records an outcome, or replaces "unknown" by a known one. A failed send is given back to the quota first.
+ */
 export async function closeOperation(
   ports: Ports,
   author: Author,
@@ -29,7 +31,7 @@ export async function closeOperation(
 }
 
 function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly OperationFact[] {
-  // An approval that ended without a commit has said so itself.
+  // An approval that ended without a commit has recorded its end.
   if (send === null || (approval !== null && approval.phase !== 'committing')) return [];
   const ended = approval === null ? [] : endOfApproval(now, approval.attempt.number);
   if (send.outcome === null) {
@@ -44,7 +46,7 @@ function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly
     : [];
 }
 
-/** Nothing while nobody knows. */
+/** Returns nothing while the outcome is unknown. */
 function endOfApproval({ outcome }: SendOutcome, attempt: number): readonly OperationFact[] {
   if (outcome === 'unknown') return [];
   return [{ type: outcome === 'done' ? 'ApprovalCommitted' : 'ApprovalCommitFailed', data: { attempt } }];

@@ -1,4 +1,7 @@
-/** Commits the approval of a send: exactly the frozen message of its manifest, as a direct send goes out, or not at all. */
+/**
+ * Commits the approval of a send: sends exactly the frozen message of its manifest, as a direct send does, or
+ * nothing.
+ */
 import { endOf } from '../operations/approval-state.ts';
 import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
 import { ContentAltered } from '../ports/content-store.ts';
@@ -47,7 +50,7 @@ export const sendCommit: CommitKind<SendManifest> = {
   execute,
 };
 
-/** A draft says by itself that it was edited or discarded. */
+/** Tests only the folders of the grant. An edit or a discard is recorded in the draft's stream. */
 async function lost(
   { events, locators }: Ports,
   ground: Pick<Ready, 'access' | 'mailbox' | 'manifest'>,
@@ -82,7 +85,7 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
     return await sendUnder(lease, ports, ready, loaded);
   } catch (error) {
     if (error instanceof LeaseLost) throw overtakenByOthers();
-    // A caller hears it at once and tries again; the gateway comes back when the quota does.
+    // A caller receives the refusal and retries; the gateway retries when the quota allows it.
     const isPutOff = commit.by === 'schedule' && isQuotaUsedUp(error);
     if (isPutOff) return { end: 'no_effect', refusal: error };
     throw error;
@@ -91,13 +94,13 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   }
 }
 
-/** Thrown before the intent, so nothing was begun. */
+/** The quota is taken before the intent, so nothing was begun. */
 const isQuotaUsedUp = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && error.code === 'quota_exceeded';
 
 /**
- * To the approved recipients and nobody else; the stored bytes are the approved ones as far as the store tells, and while they
- * go out they are hashed once more.
+ * Tests that the recipients are the approved ones, and the stored bytes too, as far as the store describes
+ * them. The bytes are hashed again while they are sent.
  */
 async function isAsApproved(
   { content, personal }: Ports,
@@ -137,7 +140,10 @@ async function sendUnder(
   return await tell(ports, ready, { operation: closed.state, draft: after });
 }
 
-/** The send is counted before: once, however many attempts it takes. False when it was not begun. */
+/**
+ * The quota is taken before the intent: once, however many attempts follow. Returns false when the commit was
+ * not begun.
+ */
 async function appendIntent(ports: Ports, ready: Ready): Promise<boolean> {
   const { commit, state, manifest } = ready;
   const { operationId, author } = commit;
@@ -162,7 +168,10 @@ interface Ended {
   readonly draft: DraftState;
 }
 
-/** A caller hears what kept the mail from going out, as one who sends directly does; whoever commits by schedule reads it. */
+/**
+ * Throws the error of a failed send for a caller, as a direct send does. A scheduled commit receives the
+ * reply.
+ */
 async function tell(ports: Ports, { commit, manifest }: Ready, ended: Ended): Promise<Executed> {
   const { operationId, by } = commit;
   const end = endOf(ended.operation.approval)?.status;
@@ -184,7 +193,7 @@ async function assertSent(
     throw willRetry(ports, told, told.draft.send.retryAt, { replayed: false });
 }
 
-/** This process slept past its lease; whoever found that goes on with the send. */
+/** This process slept past its lease; the process that took it over resumes the send. */
 const overtakenByOthers = (): GatewayError =>
   new GatewayError('provider_timeout', 'The send is still running; read its operation.', {
     retryAfterSeconds: 5,

@@ -1,4 +1,7 @@
-/** Tells an operation what its draft knows of the send. The draft's stream has it first, so this can be repeated. */
+/**
+ * Records in an operation what its draft holds of the send. The draft's stream is written first, so this can
+ * be repeated.
+ */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { ApprovalState } from '../operations/approval-state.ts';
@@ -33,7 +36,7 @@ export async function concludeSend(
   });
 }
 
-/** A commit that surely sent nothing: it is tried again later, or there is nothing left to be committed. */
+/** The end of a commit that certainly sent nothing: it is retried later, or nothing is left to commit. */
 export function endOfCommit(
   { approval }: Pick<OperationState, 'approval'>,
   operationId: string,
@@ -42,7 +45,7 @@ export function endOfCommit(
   if (approval?.phase !== 'committing') return [];
   const noEffect = (error: Failure): readonly OperationFact[] =>
     attemptFailed(approval.attempt, { error, isRetried: false, now });
-  // The draft says when it is tried again, whoever commits it.
+  // The draft holds the time of the next attempt, whether a caller or the schedule commits.
   if (isPutOff(approval, operationId, draft)) return [...noEffect(putOffBy(draft)), nextCommit(draft)];
   const end = draft.sendEnds[operationId];
   if (end?.kind === 'failed' && end.data.code === ALTERED_CODE)
@@ -52,7 +55,7 @@ export function endOfCommit(
   return [...noEffect(OVERTAKEN), overtaken(draft)];
 }
 
-/** The commit's attempt was made, and the draft waits for another one. */
+/** True when the commit's attempt was made and the draft waits for another one. */
 const isPutOff = (approval: ApprovalState | null, operationId: string, draft: DraftState): boolean =>
   approval?.phase === 'committing' &&
   isFrozenFor(draft, operationId) &&

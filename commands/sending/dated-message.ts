@@ -1,4 +1,4 @@
-/** The frozen message as it goes out: its `Date` is that of the attempt, everything else is as it was frozen. */
+/** The frozen message as it is sent: `Date` is that of the attempt, the rest is as it was frozen. */
 import { createHash } from 'node:crypto';
 import { ContentAltered } from '../ports/content-store.ts';
 import type { HeldLease } from '../kernel/hold-lease.ts';
@@ -16,7 +16,7 @@ export function dateHeader(date: Date): Uint8Array {
   return new TextEncoder().encode(`Date: ${day} ${month} ${time} +0000\r\n`);
 }
 
-/** The header before the frozen bytes. */
+/** Yields the `Date` header, then the frozen bytes. */
 export async function* datedMessage(
   date: Date,
   mime: AsyncIterable<Uint8Array>,
@@ -26,8 +26,8 @@ export async function* datedMessage(
 }
 
 /**
- * The same bytes, and `ContentAltered` in place of their end when they are not those of the hash (SHA-256, hex): no server
- * takes a message without its end.
+ * Yields the same bytes. Throws `ContentAltered` in place of their end when their hash (SHA-256, hex) is not
+ * the frozen one: no server accepts a message without its end.
  */
 export async function* asFrozen(
   { mime_id, mime_sha256 }: { readonly mime_id: string; readonly mime_sha256: string },
@@ -42,8 +42,8 @@ export async function* asFrozen(
 }
 
 /**
- * The same bytes for as long as the lease is held, and a failure in place of their end afterwards: a process that slept
- * past its lease finishes no message.
+ * Yields the same bytes while the lease is held, and throws in place of their end afterwards: a process that
+ * slept past its lease completes no message.
  */
 export async function* whileHeld(
   lease: Pick<HeldLease, 'assertHeld'>,

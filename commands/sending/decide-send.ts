@@ -1,11 +1,11 @@
-/** What is decided about a send, from the state of its draft alone (`contract.md` 7 and 10). Pure. */
+/** The decisions about a send, from the state of its draft alone (`contract.md` 7 and 10). Pure. */
 import type { RefusedRecipient, SubmissionFailureFacts } from '../ports/submission-port.ts';
 import type { SendTimes } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { DraftFact, DraftState, Send } from '../drafts/draft.ts';
 import type { RejectedRecipient } from '../drafts/send-events.ts';
 
-/** How one attempt ended, its texts sealed. */
+/** How one attempt ended, with its texts sealed. */
 export type AttemptEnd =
   | {
       readonly kind: 'accepted';
@@ -20,7 +20,7 @@ export type AttemptEnd =
       readonly rejected: readonly RejectedRecipient[];
     };
 
-/** The next attempt to send what the draft is frozen for: the intent of it. */
+/** The intent of the next attempt to send the frozen message. */
 export const startAttempt = (
   { frozen, attempts }: Pick<Send, 'frozen' | 'attempts'>,
   { runId, now, commit }: { readonly runId: string; readonly now: Date; readonly commit: number | null },
@@ -36,7 +36,10 @@ export const startAttempt = (
   },
 });
 
-/** When the next attempt is due after one that surely sent nothing; null when the time for attempts is over. */
+/**
+ * When the next attempt is due after one that certainly sent nothing; null when the time for attempts is
+ * over.
+ */
 export function nextAttemptAt(
   { retryAfterMs, giveUpAfterMs }: SendTimes,
   { attempts, firstAttemptAt }: Pick<Send, 'attempts' | 'firstAttemptAt'>,
@@ -48,10 +51,10 @@ export function nextAttemptAt(
   return at - first > giveUpAfterMs ? null : new Date(at);
 }
 
-/** What tells attempts apart: their numbers begin anew with each operation that the draft is frozen for. */
+/** Identifies an attempt: the numbers begin at 1 for each operation that the draft is frozen for. */
 type AttemptOf = Pick<Send, 'frozen' | 'attempts'>;
 
-/** True while the outcome of this attempt is still to be written. */
+/** True while the outcome of this attempt is not recorded. */
 const awaits = ({ status, send }: DraftState, { frozen, attempts }: AttemptOf): boolean =>
   (status === 'sending' || status === 'send_unknown') &&
   send?.frozen.operation_id === frozen.operation_id &&
@@ -59,8 +62,8 @@ const awaits = ({ status, send }: DraftState, { frozen, attempts }: AttemptOf): 
   send.retryAt === null;
 
 /**
- * What an attempt's end adds to the draft: nothing when somebody else has judged it meanwhile, unless that was "unknown"
- * and the server's word is in after all.
+ * The facts that an attempt's end adds to the draft. None when another process has judged the attempt
+ * meanwhile, unless it judged "unknown" and the server's answer is known after all.
  */
 export function endAttempt(
   state: DraftState,
@@ -86,7 +89,7 @@ export function endAttempt(
 
 type Ended = Extract<AttemptEnd, { kind: 'failed' }>;
 
-/** The message was taken, as the server, a copy in Sent or a person says. */
+/** The server accepted the message, as its answer, a Sent copy or a person reports. */
 export const sent = (
   { frozen, attempts, rejected }: Send,
   knownBy: 'server' | 'sent_folder' | 'person',
@@ -139,7 +142,9 @@ const postponed = ({ frozen, attempts }: Send, { failure, response }: Ended, at:
   },
 });
 
-/** A commit that was cut off before its data, put off till now: its approval begins it again, or ends. */
+/**
+ * Postpones a commit that was interrupted before its data, until now: its approval begins it again, or ends.
+ */
 export function putBack(
   send: Send,
   { commit, ...begun }: { readonly runId: string; readonly now: Date; readonly commit: number },
@@ -161,13 +166,16 @@ const CUT_OFF = {
   smtpStatus: null,
 } as const;
 
-/** The send ends because it may not be made any more. */
+/** Ends a send that is no longer permitted. */
 export const withdrawn = (send: Send, code: 'insufficient_scope' | 'policy_denied'): DraftFact => ({
   type: 'DraftSendFailed',
   data: { ...ended(send, 'gateway'), phase: 'connect', code },
 });
 
-/** The send ends without another attempt: a person's word that it was not sent, or time that is over. */
+/**
+ * Ends a send without another attempt: a person reports that it was not sent, or the time for attempts is
+ * over.
+ */
 export const givenUp = (send: Send, by: 'person' | 'gateway'): DraftFact => ({
   type: 'DraftSendFailed',
   data: {

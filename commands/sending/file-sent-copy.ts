@@ -1,4 +1,4 @@
-/** Files the Sent copy of a message that was sent: once, and only where the mail server does not do it by itself. */
+/** Files the Sent copy of a sent message: once, and only where the mail server does not file it. */
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { folderOfRole } from '../kernel/folders.ts';
@@ -15,7 +15,7 @@ export interface UnfiledCopy {
   readonly operationId: string;
   readonly orgId: string | null;
   readonly draftId: string;
-  /** Who filed the last copy of this mailbox. */
+  /** Who filed the last Sent copy of this mailbox. */
   readonly lastFiledBy: CopyHabit;
 }
 
@@ -31,9 +31,10 @@ interface SentMessage {
 }
 
 /**
- * Looks first, so that a copy filed before a crash is found again. True when a copy lies there; false while the server's
- * own is waited for, or another process is at it. Throws a `GatewayError` when the mail server or a store is away, and
- * `folder_role_missing` where the mailbox has no Sent folder.
+ * Searches first, so that a copy filed before a crash is found. Returns true when nothing is left to file;
+ * false while the server's own copy is awaited, or another process holds the lease. Throws a `GatewayError`
+ * when the mail server or a store is unavailable, and `folder_role_missing` where the mailbox has no Sent
+ * folder.
  */
 export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<boolean> {
   const { operationId, draftId } = unfiled;
@@ -76,7 +77,7 @@ async function findOrFile(desk: Desk, unfiled: UnfiledCopy, message: SentMessage
   return { filedBy: 'gateway', place: await file(desk, unfiled.operationId, message) };
 }
 
-/** Told to the index before it is done, so that nobody takes the copy for mail that arrived. */
+/** The arrival is announced before the append, so that the copy is not reported as new mail. */
 async function file(
   { ports, mail, mailbox, lease }: Desk,
   operationId: string,
@@ -104,7 +105,7 @@ async function file(
   return place && { folder, ...place };
 }
 
-/** Whole in memory: an IMAP literal has to say its length and is given in one piece. */
+/** Reads everything into memory: an IMAP literal states its length and is handed over in one piece. */
 async function bytesOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of content) chunks.push(chunk);

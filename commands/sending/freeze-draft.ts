@@ -11,7 +11,10 @@ import type { DraftPorts } from '../drafts/received-attachment.ts';
 import { needsSmtpUtf8, wireAddress } from '../drafts/mail-address.ts';
 import { type FrozenMessage, measured } from './build-send-manifest.ts';
 
-/** A frozen message that no send keeps by then is erased; the one that froze it begins its send within minutes. */
+/**
+ * A frozen message that no send keeps by then is erased; the process that froze it begins its send within
+ * minutes.
+ */
 const UNUSED_FOR_MS = 24 * 3_600_000;
 
 export interface Freeze {
@@ -22,16 +25,17 @@ export interface Freeze {
 }
 
 /**
- * Writes the message into the content store and answers what a `DraftFrozen` event says of it; nothing is appended, and
- * what `beginSend` does not keep within a day is swept. Throws `payload_too_large`, `invalid_request` without a recipient,
- * `message_stale` when a received attachment went away, and what the mail server and the stores throw.
+ * Writes the message into the content store and returns the data of its `DraftFrozen` event. Nothing is
+ * appended; a message that `beginSend` does not keep within a day is erased. Throws `payload_too_large`,
+ * `invalid_request` without a recipient, `message_stale` when a received attachment is gone, and what the
+ * mail server and the stores throw.
  */
 export const freezeDraft = async (
   ports: DraftPorts,
   freeze: Freeze,
 ): Promise<z.input<typeof DraftFrozen.data>> => (await freezeMessage(ports, freeze)).frozen;
 
-/** The same with what the message was made of, for the manifest of an approval. Throws like `freezeDraft`. */
+/** Like `freezeDraft`, and also returns what the message was made of, for the manifest of an approval. */
 export async function freezeMessage(
   ports: DraftPorts,
   { draftId, operationId, mailbox, state }: Freeze,

@@ -1,4 +1,4 @@
-/** What is to be done about a send that nobody runs just now, as its operation and its draft tell it. Pure. */
+/** The next step of a send that no process runs, from its operation and its draft. Pure. */
 import type { ErrorCode } from '../values/errors.ts';
 import type { SendTimes } from '../ports/ports.ts';
 import type { ApprovalState, Committing } from '../operations/approval-state.ts';
@@ -6,32 +6,35 @@ import type { SendOfOperation } from '../operations/operation.ts';
 import type { DraftState, Send } from '../drafts/draft.ts';
 
 export type NextStep =
-  /** The operation was written and the draft not yet: frozen and sent as asked. */
+  /** The operation was written, the draft was not: freeze it and send it as requested. */
   | { readonly kind: 'begin' }
-  /** It was never begun and can no longer be. */
+  /** The send was never begun and can no longer be. */
   | { readonly kind: 'refuse'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'attempt' }
-  /** A commit was cut off short of its data: nothing was sent, and its approval looks at everything again. */
+  /** A commit was interrupted before its data: nothing was sent, and its approval revalidates. */
   | { readonly kind: 'put_back' }
   | { readonly kind: 'give_up' }
   | { readonly kind: 'wait'; readonly until: Date }
-  /** Cut off with data out: looked for, and unknown from then on. */
+  /**
+   * The attempt was interrupted after its data began: search for the message; it is unknown from this time
+   * on.
+   */
   | { readonly kind: 'judge'; readonly from: Date }
-  /** Unknown: looked for. */
+  /** The outcome is unknown: search for the message. */
   | { readonly kind: 'look' }
   | { readonly kind: 'file_copy' }
   | { readonly kind: 'nothing' };
 
 const NOTHING: NextStep = { kind: 'nothing' };
 
-/** An operation that sends: what it intends, and the approval it rests on where there is one. */
+/** An operation that sends: what it intends, and its approval if there is one. */
 export interface SendingOperation {
   readonly id: string;
   readonly send: SendOfOperation;
   readonly approval: ApprovalState | null;
 }
 
-/** The step that comes next. The caller holds the operation's lease, so nobody is in the middle of one. */
+/** The next step. The caller holds the operation's lease, so no other process is in the middle of one. */
 export function nextStep(
   operation: SendingOperation,
   draft: DraftState,
@@ -41,7 +44,7 @@ export function nextStep(
   const { send } = draft;
   const { approval } = operation;
   if (send?.frozen.operation_id === operation.id) return stepOfFrozen(approval, draft, send, { times, now });
-  // Nobody sends what was not frozen for its approval.
+  // A message that is not frozen for its approval is never sent.
   return approval === null ? stepWithoutDraft(operation, draft, times, now) : NOTHING;
 }
 
@@ -69,7 +72,7 @@ function stepOfFrozen(
   }
 }
 
-/** True when a commit was started and the draft does not know of it yet. */
+/** True when a commit was started and the draft's stream does not hold it yet. */
 export const isCommitUnbegun = (
   { attempt }: Pick<Committing, 'attempt'>,
   { started }: Pick<Send, 'started'>,
@@ -83,7 +86,7 @@ function stepWithoutDraft(
 ): NextStep {
   if (send.outcome !== null || draft.sendEnds[id] !== undefined) return NOTHING;
   if (now.getTime() - Date.parse(send.intendedAt) > giveUpAfterMs) {
-    // Recorded for good: whoever asks again is not told to ask again.
+    // The refusal is recorded permanently, so its code must not ask the caller to retry.
     const message = 'The gateway could not begin the send for as long as it tries; it was not sent.';
     return { kind: 'refuse', code: 'provider_rejected', message };
   }

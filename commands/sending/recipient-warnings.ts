@@ -1,4 +1,4 @@
-/** What is odd about whom a message goes to, and does not stand in the message: new people, and people left out. */
+/** Warnings about recipients that the message itself does not show: new people, and people left out. */
 import { counted } from '../values/counted.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { allSelectable, effectiveRoles } from '../kernel/folders.ts';
@@ -9,7 +9,7 @@ import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import { sameAddress } from '../drafts/mail-address.ts';
 import { named } from './send-warnings.ts';
 
-/** Whom an answer should have gone to and does not. */
+/** Warns of recipients that a reply should have gone to and does not. */
 export const skippedWarnings = (skipped: readonly SkippedRecipient[] = []): readonly ApprovalWarning[] =>
   skipped.length === 0
     ? []
@@ -22,7 +22,10 @@ export const skippedWarnings = (skipped: readonly SkippedRecipient[] = []): read
         ),
       ];
 
-/** Recipients with whom no earlier mail is known; all of them while the index of the mailbox is not complete. Throws `store_unavailable`. */
+/**
+ * Warns of recipients with no known earlier mail. While the mirror is incomplete, only those are known that
+ * the gateway has sent mail to. Throws `store_unavailable`.
+ */
 export async function firstContactWarnings(
   { contacts, mirrorVersions }: Pick<Ports, 'contacts' | 'mirrorVersions'>,
   mailbox: MailboxEntry,

@@ -1,6 +1,6 @@
 /**
- * A draft and its approval end together: whichever ended first, the other one follows. Every step can be repeated, and a pass in
- * the background takes the ones that were cut off.
+ * A draft and its approval end together: when one has ended, the other follows. Every step can be repeated,
+ * and a background pass completes interrupted ones.
  */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
@@ -15,7 +15,7 @@ import type { Release } from '../drafts/draft-events.ts';
 import { giveBack } from '../operations/send-quota.ts';
 import { supersedeApproval, eraseFrozen } from '../drafts/supersede-approval.ts';
 
-/** What a draft becomes whose approval ended; null where the send itself says so. */
+/** How a draft is released when its approval ended; null where the send records it. */
 const RELEASE_AFTER: Readonly<Record<ApprovalEnd['status'], Release | null>> = {
   rejected: 'rejected',
   cancelled: 'cancelled',
@@ -27,8 +27,9 @@ const RELEASE_AFTER: Readonly<Record<ApprovalEnd['status'], Release | null>> = {
 };
 
 /**
- * To be called by whoever ended an approval without a commit: its draft is open again, the frozen message erased, and a send that
- * was counted counts no longer. Nothing for an approval of no draft, and for one that is open.
+ * To be called after an approval ended without a commit: the draft is open again, the frozen message is
+ * erased, and a counted send is given back to the quota. Does nothing for an approval without a draft, or an
+ * open one.
  */
 export async function releaseDraftOf(
   ports: Ports,
@@ -44,7 +45,9 @@ export async function releaseDraftOf(
   await release(ports, author, { operationId, draftId }, why);
 }
 
-/** Lets a draft go whose approval is over by now, written down or not. True when it was let go, so that it is to be read again. */
+/**
+ * Releases a draft whose approval is over, recorded or not. Returns true when the draft must be read again.
+ */
 export async function releaseIfOver(
   ports: Ports,
   orgId: string | null,
@@ -66,7 +69,7 @@ interface Review {
   readonly draftId: string;
 }
 
-/** Nobody commits it any more, so its bytes may go first: cut off afterwards, the draft is still there to be released. */
+/** No commit can follow, so the bytes are erased first; after a crash the draft can still be released. */
 async function release(
   ports: Ports,
   author: Author,
@@ -82,7 +85,7 @@ async function release(
   });
 }
 
-/** Whoever freezes a draft asks for the approval under the same lease. */
+/** The freeze and the request for approval run under the same lease. */
 async function releaseUnasked(ports: Ports, author: Author, review: Review): Promise<void> {
   const lease = await holdLease(ports.leases, review.operationId);
   if (lease === null) return;
@@ -98,7 +101,7 @@ export interface OpenReview extends Review {
   readonly orgId: string | null;
 }
 
-/** Brings a draft and its approval together, one of which may have been left behind. */
+/** Brings a draft and its approval to the same end where one was left behind. */
 export async function settleReview(ports: Ports, review: OpenReview): Promise<void> {
   const { operationId, draftId, orgId } = review;
   const author = systemAuthor(ports, orgId);

@@ -1,4 +1,7 @@
-/** The answer to a key that was used for a send before: the send as it stands now, never a second message. */
+/**
+ * The answer to a key that was used for a send before: the current state of that send, never a second
+ * message.
+ */
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
@@ -10,10 +13,10 @@ import { settleSend } from './settle-send.ts';
 import { replyWithApproval, tellHeld, tellOutcome, willRetry } from './send-reply.ts';
 
 /**
- * Null when nothing was written under the key. Throws `idempotency_key_reused` for another request,
- * `idempotency_in_progress` while the first still runs or was cut off with data out, `provider_timeout` while it waits for
- * its next attempt, and the recorded error of one that failed. A send that was cut off before is gone on with at once; one
- * with an approval is told as it stands.
+ * Returns null when nothing was written under the key. Throws `idempotency_key_reused` for another request,
+ * `idempotency_in_progress` while the first still runs or was interrupted after its data began,
+ * `provider_timeout` while it waits for its next attempt, and the recorded error of a failed one. A send that
+ * was interrupted earlier is resumed at once; one with an approval is reported as it is.
  */
 export async function replaySend(context: Context, operationId: string): Promise<OperationReply | null> {
   const { ports, fingerprint } = context;
@@ -58,7 +61,7 @@ interface Told {
   readonly draft: DraftState;
 }
 
-/** The send after it was gone on with. */
+/** The send after it was resumed. */
 async function tellNow(ports: Ports, told: Told): Promise<OperationReply> {
   const { state } = await loadAggregate(ports.events, operation, told.operationId);
   if (state.send?.outcome != null) return await tell(ports, told, state.send);

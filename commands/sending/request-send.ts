@@ -1,4 +1,7 @@
-/** A send that people decide about: the draft is frozen first, then the operation's first append asks for the approval. */
+/**
+ * A send that people decide: the draft is frozen first, then the operation's first append requests the
+ * approval.
+ */
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -25,7 +28,7 @@ import { sendWarnings } from './send-warnings.ts';
 import { replaySend } from './replay-send.ts';
 import { locked, type SendRequest } from './submit-send.ts';
 
-/** A send that nothing forbids and an approval is to decide about. */
+/** A send that nothing forbids and that needs an approval. */
 export interface AskedSend {
   readonly request: SendRequest;
   readonly operationId: string;
@@ -37,15 +40,15 @@ export interface AskedSend {
 }
 
 /**
- * Fixes the message and lets it wait. Cut off between the two appends, a repeat of the request fixes it anew; without one
- * the draft is released. Throws `version_conflict`, `draft_locked` and `approval_pending` when the draft changed meanwhile, and
- * what freezing throws.
+ * Freezes the message and requests its approval. After a crash between the two appends, a repeat of the
+ * request freezes it again; without a repeat the draft is released. Throws `version_conflict`, `draft_locked`
+ * and `approval_pending` when the draft changed meanwhile, and what freezing throws.
  */
 export async function requestSend(context: Context, asked: AskedSend): Promise<OperationReply> {
   try {
     return await freezeAndAsk(context, asked);
   } catch (error) {
-    // Held up for so long that somebody else may have gone on with it.
+    // The lease ran out, so another process may have resumed the send.
     if (error instanceof LeaseLost) throw keyInProgress(1);
     throw error;
   }
@@ -59,7 +62,7 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   const frozen = { ...message.frozen, approval_id: approvalIdOf(operationId) };
   const of = { mailboxId: mailbox.id, draftId };
   const manifest = buildSendManifest(ports.ids.newNonce(), of, message);
-  // What can be refused comes before the draft is frozen.
+  // Everything that can be refused runs before the draft is frozen.
   const warnings = await warningsOf(context, mailbox, manifest, message);
   const state = await asLoaded(ports, { loaded, lease }, (now) =>
     freezeForApproval(ports, author, now, frozen),
@@ -87,7 +90,7 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   return earlier;
 }
 
-/** What is odd about the message as it would be sent. */
+/** The warnings about the message as it would be sent. */
 async function warningsOf(
   { ports }: Context,
   mailbox: MailboxEntry,
@@ -114,7 +117,7 @@ const submittedOf = ({ request: { capability, mode, reason }, loaded: { mailboxI
   targets: [],
 });
 
-/** Nothing was written for this request yet, so its key stays free. */
+/** Nothing was written for this request, so its key stays free. */
 async function changedMeanwhile({ ports }: Context, draftId: string): Promise<GatewayError> {
   const { state } = await loadAggregate(ports.events, draft, draftId);
   return refusalOf(state);

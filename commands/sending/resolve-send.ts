@@ -1,4 +1,4 @@
-/** A person's word about a send of which nobody could tell whether it happened. */
+/** A person's decision about a send with an unknown outcome. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -8,9 +8,9 @@ import { concludeSend } from './conclude-send.ts';
 import { givenUp, sent } from './decide-send.ts';
 
 /**
- * Settles an unknown send as done or not done; the author is the person, and `reason` is kept by the caller of this. A
- * repeat of the same word changes nothing. Throws `not_found` for what sends nothing, `conflict` for a send that is not
- * unknown (any more).
+ * Settles an unknown send as done or not done. The author is the person; the caller of this function records
+ * `reason`. Repeating the same decision changes nothing. Throws `not_found` for an operation that sends
+ * nothing, `conflict` for a send that is not, or no longer, unknown.
  */
 export async function resolveSend(
   ports: Ports,

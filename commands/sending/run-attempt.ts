@@ -1,4 +1,4 @@
-/** One attempt to send: from its intent, which is in the draft's stream already, to its outcome there. */
+/** One attempt to send: from its intent, already in the draft's stream, to its outcome there. */
 import { z } from 'zod';
 import { appendFacts, type Author, decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -28,7 +28,7 @@ export interface Attempt {
   readonly lease: HeldLease;
 }
 
-/** What the exchange with the server brought; `overtaken` when somebody else wrote to the draft first. */
+/** The result of the exchange with the server; `overtaken` when another process wrote to the draft first. */
 type Exchanged =
   | {
       readonly kind: 'accepted';
@@ -40,7 +40,10 @@ type Exchanged =
 
 const Envelope = z.object({ from: z.string(), to: z.array(z.string()) });
 
-/** Runs it and records how it ended. The answer is the draft as it stands then. Throws only when the store stays away. */
+/**
+ * Runs the attempt and records its end. Returns the draft after it. Throws when the store stays unavailable,
+ * or the lease is lost while it is awaited.
+ */
 export async function runAttempt(ports: Ports, author: Author, attempt: Attempt): Promise<DraftState> {
   const exchanged = await exchange(ports, author, attempt);
   return await recordEnd(ports, author, attempt, exchanged);
@@ -75,7 +78,7 @@ async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise
       return { kind: 'failed', facts: ALTERED };
     }
     if (error instanceof SubmissionFailure) return { kind: 'failed', facts: error.facts };
-    // Not a byte of the message is out: what failed here was ours.
+    // No byte of the message was sent: the failure is the gateway's own.
     if (!(error instanceof LeaseLost) && !(error instanceof GatewayError))
       ports.log.error('send: internal error', { draft_id: attempt.draftId, error: String(error) });
     return { kind: 'failed', facts: ownFailure(error, progress.phase) };
@@ -84,7 +87,10 @@ async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise
   }
 }
 
-/** The fence: at exactly the revision of the intent, or not at all. Only after it a byte of the message may go out. */
+/**
+ * The fence: appended exactly at the revision of the intent, or not at all. No byte of the message is sent
+ * before it.
+ */
 async function appendDataBegun(
   ports: Ports,
   author: Author,
@@ -106,11 +112,14 @@ async function appendDataBegun(
   });
 }
 
-/** Whoever reads for the server may put its own error around it. */
+/** The submission adapter may wrap the error in its own. */
 const isAltered = (error: unknown): boolean =>
   error instanceof ContentAltered || (error instanceof Error && isAltered(error.cause));
 
-/** Short of its end, so nothing was sent; and no other attempt would find better bytes. */
+/**
+ * The message was sent without its end, so the server did not accept it; another attempt would read the same
+ * bytes.
+ */
 const ALTERED: SubmissionFailureFacts = {
   phase: 'data',
   verdict: 'never',
@@ -129,7 +138,9 @@ const ownFailure = (error: unknown, phase: 'connect' | 'envelope'): SubmissionFa
   refused: [],
 });
 
-/** An outcome is known here alone: it is worth waiting for the store, as long as nobody else judges the send. */
+/**
+ * Only this process knows the outcome, so it waits for the store as long as no other process judges the send.
+ */
 const RECORD_WITHIN_MS = 2 * 60_000;
 const RECORD_AGAIN_MS = 1_000;
 

@@ -1,4 +1,4 @@
-/** What a send of a draft would carry, as policy looks at it. */
+/** The content of a send, as policy evaluates it. */
 import { GatewayError } from '../values/errors.ts';
 import { type TypedAttachment, typesOf } from '../mail/attachment-types.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -11,13 +11,16 @@ import type { OperationState } from '../operations/operation.ts';
 import { decideSend, policyInForce } from '../policy/decide-for-caller.ts';
 import { liesWithin } from '../drafts/load-draft.ts';
 
-/** One for each type it may be of. */
+/** One entry for each type that the attachment may have. */
 export const attachmentFactsOf = (
   attachment: TypedAttachment & { readonly size: number },
 ): readonly AttachmentFacts[] =>
   typesOf(attachment).map((contentType) => ({ contentType, size: attachment.size }));
 
-/** Every recipient and attachment of the draft as it stands. Throws `conflict` when its content was erased, `store_unavailable`. */
+/**
+ * Every recipient and attachment of the draft as it is now. Throws `conflict` when its content was erased,
+ * and `store_unavailable`.
+ */
 export async function sendContentOf(
   { personal, contacts }: Pick<Ports, 'personal' | 'contacts'>,
   { current, mailboxId }: DraftState,
@@ -35,8 +38,8 @@ export async function sendContentOf(
 }
 
 /**
- * Why whoever asked could not send this directly any more; null when nothing forbids it. Throws `conflict` when the content
- * of the draft was erased, `store_unavailable` while this process may lack a change of rights.
+ * Why the requester could no longer send this directly; null when nothing forbids it. Throws `conflict` when
+ * the content of the draft was erased, `store_unavailable` while this process may lack a change of rights.
  */
 export async function refusedToday(
   ports: Pick<Ports, 'directory' | 'locators' | 'personal' | 'contacts' | 'clock'>,

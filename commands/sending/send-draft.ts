@@ -1,4 +1,7 @@
-/** A draft is frozen, and handed to the mail server or to the people who approve it. The draft's stream is the lock of it. */
+/**
+ * Freezes a draft and hands it to the mail server, or to the people who approve it. The draft's stream is its
+ * lock.
+ */
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -28,10 +31,11 @@ import { OperationReply } from '../operations/operation.ts';
 import { DraftId } from '../drafts/draft-input.ts';
 
 /**
- * Sends a draft the caller may send, or asks for that where mode or policy want an approval. Whatever the request or the draft
- * shows is refused before anything is written, the key free. Throws `draft_locked`, `approval_pending`, `version_conflict`,
- * what policy says, `no_eligible_approver`, `quota_exceeded`, the outcome of a
- * send that failed, `outcome_unknown`, and `provider_timeout` for one that is tried again or takes longer than half a minute.
+ * Sends a draft, or requests its approval where mode or policy requires one. What the request or the draft
+ * rules out is refused before anything is written, with the key still free. Throws `draft_locked`,
+ * `approval_pending`, `version_conflict`, the refusals of policy, `no_eligible_approver`, `quota_exceeded`,
+ * the outcome of a failed send, `outcome_unknown`, and `provider_timeout` for a send that is retried or takes
+ * longer than half a minute.
  */
 export async function sendDraft(context: Context, request: SendRequest): Promise<OperationReply> {
   const operationId = operationIdOf(context);
@@ -44,11 +48,11 @@ async function sendOrReplay(
   operationId: string,
 ): Promise<OperationReply> {
   const { ports, caller } = context;
-  // Before the replay: an answer shows the draft, so today's rights decide about it too.
+  // Runs before the replay: the answer shows the draft, so the current rights apply to it.
   const loaded = await loadDraft(context, request.draftId, ['drafts:send']);
   const earlier = await replaySend(context, operationId);
   if (earlier !== null) return earlier;
-  // What frees it below is no change the caller has to know of.
+  // Tested before the release below, which is not a change that the caller has to know of.
   assertVersion(loaded.state, expectedOf(context, request.expectedVersion));
   const found = await freedIfOver(context, loaded);
   const { id: draftId, state, revision, mailbox } = found;
@@ -65,7 +69,7 @@ async function sendOrReplay(
   if (admission !== 'run') {
     const { request: mode } = admission;
     const terms = termsFor(mode, policy);
-    // Before anything is fixed for people who are not there.
+    // Refused before the freeze when no approver is eligible.
     assertDecidable(context, terms);
     return await leased(context, operationId, (lease) =>
       requestSend(context, { ...asked, mailbox, terms, lease }),
@@ -76,14 +80,17 @@ async function sendOrReplay(
   return await leased(context, operationId, (lease) => submitSend(context, { ...asked, frozen, lease }));
 }
 
-/** The draft as it is once an approval whose time is over holds it no longer. */
+/** The draft, released first when its approval is over. */
 export async function freedIfOver(context: Context, loaded: LoadedDraft): Promise<LoadedDraft> {
   const { ports, author } = context;
   const isFreed = await releaseIfOver(ports, author.orgId, loaded.state);
   return isFreed ? await loadDraft(context, loaded.id, []) : loaded;
 }
 
-/** Runs `work` as the one who works on the operation; when somebody else does, the answer is what `replaySend` says of that. */
+/**
+ * Runs `work` under the operation's lease. While another process holds the lease, answers as `replaySend`
+ * does.
+ */
 async function leased(
   context: Context,
   operationId: string,
@@ -103,7 +110,7 @@ async function leased(
   }
 }
 
-/** Nobody waits for this, and no answer depends on it: a lease that could not be given up runs out by itself. */
+/** No answer waits for this: a lease that could not be released runs out. */
 function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void {
   lease.release().catch((error: unknown) => {
     ports.log.warn('send: lease not released', { operation_id: operationId, error: String(error) });
@@ -111,8 +118,9 @@ function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void
 }
 
 /**
- * What forbids a send now, whoever asks; a request of the same operation that was cut off does not. Throws `draft_locked`,
- * `approval_pending`, `conflict`, `operation_unsupported`.
+ * Refuses a draft that cannot be sent now, whoever the caller is. An interrupted request of the same
+ * operation does not forbid it. Throws `draft_locked`, `approval_pending`, `conflict`,
+ * `operation_unsupported`.
  */
 export function assertSendable({ state, mailbox }: LoadedDraft, operationId: string | null = null): void {
   const { status } = state;
@@ -131,18 +139,20 @@ export function assertSendable({ state, mailbox }: LoadedDraft, operationId: str
   assertNotPaused(mailbox);
 }
 
-/** Throws `operation_unsupported` for a mailbox that nothing can be sent from. */
+/** Throws `operation_unsupported` for a mailbox without a submission server. */
 export function assertSubmits({ smtp }: MailboxEntry): void {
   if (smtp !== null) return;
   const message = 'This mailbox has no submission server; give it one with PATCH.';
   throw new GatewayError('operation_unsupported', message);
 }
 
-/** What policy says of sending the draft as it stands. Throws `conflict` when its content was erased. */
+/**
+ * The policy decision about sending the draft as it is now. Throws `conflict` when its content was erased.
+ */
 export const askPolicy = async (context: Context, { state, mailbox }: LoadedDraft): Promise<PolicyDecision> =>
   decideSendPolicy(context, mailbox, await sendContentOf(context.ports, state));
 
-/** The direct verb: a draft is sent at once or refused. */
+/** The direct verb: never requests an approval. The draft is sent, held back by policy, or refused. */
 export const sendDraftCapability = defineCapability({
   name: 'send_draft',
   title: 'Send draft',

@@ -1,12 +1,12 @@
-/** How a send ended, in the words its operation keeps and its caller is told. Pure. */
+/** How a send ended, in the words that its operation records and its caller receives. Pure. */
 import type { ErrorCode } from '../values/errors.ts';
 import type { SendOutcome } from '../operations/operation-events.ts';
 import type { DraftState, SendEnd } from '../drafts/draft.ts';
 
-/** Of a send whose stored message is not what was frozen; no server is asked with another meaning of it. */
+/** The code of a send whose stored message is not the frozen one; no server failure has this code. */
 export const ALTERED_CODE = 'conflict';
 
-/** What the draft's stream tells of one operation's send; null while it is not over. */
+/** What the draft's stream holds of one operation's send; null while it is not over. */
 export function outcomeOf(draft: DraftState, operationId: string): SendOutcome | null {
   const end = draft.sendEnds[operationId];
   if (end !== undefined) return outcomeOfEnd(end);
@@ -24,7 +24,7 @@ function outcomeOfEnd(end: SendEnd): SendOutcome {
       const { code, smtp_status, known_by } = end.data;
       if (known_by === 'person') return failed(BY_A_PERSON);
       const message = (FINAL as Readonly<Partial<Record<string, string>>>)[code];
-      // Whoever asks again is not told to ask again: this is how it ended.
+      // The outcome is final, so a retryable code is replaced.
       return failed(message === undefined ? GIVEN_UP : { code, message }, smtp_status);
     }
   }
@@ -50,7 +50,10 @@ const GIVEN_UP = {
   message: 'The mail server did not take the message for as long as it was tried; it was not sent.',
 };
 
-/** A send that was never begun since it may not be made any more, as one that ends before its next attempt. */
+/**
+ * The refusal of a send that was never begun and is no longer permitted, as of one that ends before its next
+ * attempt.
+ */
 export const refusedAs = (
   code: 'insufficient_scope' | 'policy_denied',
 ): { code: ErrorCode; message: string } => ({
@@ -58,7 +61,7 @@ export const refusedAs = (
   message: FINAL[code],
 });
 
-/** By code: refusals that another attempt with the same message would only meet again. */
+/** By code: refusals that another attempt with the same message would meet again. */
 const FINAL = {
   [ALTERED_CODE]:
     'The stored message is not the one that was fixed; it was not sent. Edit the draft and send it again.',

@@ -1,4 +1,4 @@
-/** What a caller is told of a send: the answer, or the error that is its outcome. */
+/** The answer to a send: the reply, or the error that is its outcome. */
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -9,7 +9,7 @@ import { draft, type DraftState } from '../drafts/draft.ts';
 import { draftPayload } from '../drafts/draft-payload.ts';
 import { summaryOf } from './close-operation.ts';
 
-/** A send and the draft it is of. */
+/** A send and its draft. */
 export interface ToldSend {
   readonly operationId: string;
   readonly draftId: string;
@@ -19,8 +19,8 @@ export interface ToldSend {
 const isErrorCode = (code: string): code is ErrorCode => code in ERROR_TABLE;
 
 /**
- * The reply of a send that is done. Throws the error of one that failed (`provider_rejected` and the like), or of which
- * nobody knows (`outcome_unknown`).
+ * Returns the reply of a completed send. Throws the error of a failed one (`provider_rejected` and the like),
+ * or of an unknown one (`outcome_unknown`).
  */
 export async function tellOutcome(
   ports: Ports,
@@ -51,7 +51,7 @@ export async function tellOutcome(
   });
 }
 
-/** The reply of a send that is held back: discard_draft ends it until then. */
+/** The reply of a send that is held back; until then discard_draft ends it. */
 export const tellHeld = async (
   ports: Ports,
   { operationId, draftId, draft }: ToldSend,
@@ -63,7 +63,7 @@ export const tellHeld = async (
   draft: await draftPayload(ports, draftId, draft),
 });
 
-/** The reply of a send with an approval: both as they stand now. */
+/** The reply of a send with an approval: the current state of both. */
 export async function replyWithApproval(
   ports: Pick<Ports, 'events' | 'personal' | 'clock'>,
   told: { readonly operationId: string; readonly draftId: string; readonly operation: OperationState },
@@ -73,7 +73,7 @@ export async function replyWithApproval(
   return { ...reply, draft: await draftPayload(ports, told.draftId, state) };
 }
 
-/** The server's own words; nobody else may read them, since they name recipients. */
+/** The server's own words. Only the caller receives them, since they name recipients. */
 async function refusalsOf(ports: Ports, { draft, operationId }: ToldSend): Promise<Record<string, unknown>> {
   const end = draft.sendEnds[operationId];
   if (end?.kind !== 'failed') return {};
@@ -92,7 +92,7 @@ async function refusalsOf(ports: Ports, { draft, operationId }: ToldSend): Promi
   };
 }
 
-/** 504 of a send that is tried again later. */
+/** The 504 of a send that is retried later. */
 export function willRetry(
   ports: Pick<Ports, 'clock'>,
   { operationId, draftId }: ToldSend,

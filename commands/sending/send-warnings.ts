@@ -1,4 +1,4 @@
-/** Everything a preview of a send marks, as one list. Pure. */
+/** All warnings in the preview of a send, as one list. Pure. */
 import { counted } from '../values/counted.ts';
 import type { ShownBody, ShownMail, ShownParts } from '../ports/markup.ts';
 import { visible, visiblePieces } from '../html/visible-text.ts';
@@ -26,7 +26,7 @@ export function sendWarnings(manifest: SendManifest, content: WarnedSend): reado
   ];
 }
 
-/** Named in a warning; of more the number is told. */
+/** How many addresses a warning names; it gives the number of the rest. */
 const MOST_NAMED = 5;
 
 export function named(emails: readonly string[]): string {
@@ -34,7 +34,7 @@ export function named(emails: readonly string[]): string {
   return emails.length > MOST_NAMED ? `${shown} and ${String(emails.length - MOST_NAMED)} more` : shown;
 }
 
-/** Recipients the envelope has and no field: nobody would see them. */
+/** Envelope recipients that no header field names, so that no reader would see them. */
 export const strayRecipients = ({ envelope, headers: { to, cc, bcc } }: SendManifest): readonly string[] => {
   const inFields = new Set([...to, ...cc, ...bcc].map(({ email }) => email));
   return envelope.to.filter((email) => !inFields.has(email));

@@ -1,4 +1,4 @@
-/** The copy in Sent: proof that a message was sent, and what is filed there once when the mail server does not do it. */
+/** The Sent copy: proof that a message was sent. The gateway files it once where the mail server does not. */
 import { GatewayError } from '../values/errors.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { folderOfRole } from '../kernel/folders.ts';
@@ -18,7 +18,10 @@ function folderIfAny(mailbox: MailboxEntry, role: 'sent' | 'all_mail'): FolderRe
   }
 }
 
-/** Message-IDs that a copy may have: the one it was fixed with, then one that the server gave. None of an erased mailbox. */
+/**
+ * The Message-IDs that a copy may have: the frozen one, then the one the server gave. None for an erased
+ * mailbox.
+ */
 export async function messageIdsOf(
   personal: Pick<PersonalData, 'open'>,
   state: DraftState,
@@ -29,8 +32,8 @@ export async function messageIdsOf(
 }
 
 /**
- * A message with one of these Message-IDs in Sent, else among all mail. A draft is no proof: on some servers drafts are
- * listed there too. Throws when the mail server is away.
+ * A message with one of these Message-IDs in Sent, else in All Mail. A draft is no proof: some servers list
+ * drafts there too. Throws when the mail server is unavailable.
  */
 export async function findSentCopy(
   mail: MailSession,
@@ -61,7 +64,7 @@ async function findIn(
   return null;
 }
 
-/** What is known about who files copies: Gmail does so by itself, of others their last send tells. */
+/** Who files Sent copies, as far as known: Gmail does; for other servers the last send shows it. */
 export type CopyHabit = 'server' | 'gateway' | null;
 
 export const habitOf = (mailbox: MailboxEntry, lastFiledBy: CopyHabit): CopyHabit =>
@@ -71,8 +74,8 @@ export const habitOf = (mailbox: MailboxEntry, lastFiledBy: CopyHabit): CopyHabi
 const KNOWN_HABIT_FACTOR = 12;
 
 /**
- * Until when the server's own copy is waited for. Also where the gateway filed the last one: the server may only have been
- * too slow with that, and without a wait its own would never be seen again.
+ * How long the server's own copy is awaited. The wait applies also where the gateway filed the last one: the
+ * server may have been too slow, and without a wait its own copy would never be found.
  */
 export const waitsForCopyUntil = (sentAt: Date, habit: CopyHabit, ownCopyWithinMs: number): Date =>
   new Date(sentAt.getTime() + (habit === 'server' ? KNOWN_HABIT_FACTOR : 1) * ownCopyWithinMs);

@@ -1,6 +1,6 @@
 /**
- * Goes on with a send that nobody runs: begins it, tries again what surely was not sent, looks for what may have been,
- * and tells the operation. It never repeats a message that may be out.
+ * Resumes a send that no process runs: begins it, retries what certainly was not sent, searches for what may
+ * have been sent, and updates the operation. It never repeats a message that may have been sent.
  */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../values/errors.ts';
@@ -27,9 +27,9 @@ export interface OpenSend {
 }
 
 export interface SettledSend {
-  /** Null when the operation sends nothing, or somebody else works on it. */
+  /** Null when the operation sends nothing, or another process works on it. */
   readonly draft: DraftState | null;
-  /** When to look again; null = now is as good as later. */
+  /** When to settle it again; null = no particular time. */
   readonly dueAt: Date | null;
 }
 
@@ -41,7 +41,7 @@ interface Work {
   readonly author: Author;
 }
 
-/** One step of one send. Throws a `GatewayError` when mailbox or store are away. */
+/** Runs one step of one send. Throws a `GatewayError` when the mailbox or a store is unavailable. */
 export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend): Promise<SettledSend> {
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return { draft: null, dueAt: null };
@@ -62,7 +62,7 @@ export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend)
   }
 }
 
-/** An outcome that stands in the operation alone: the draft never heard of this send. */
+/** An outcome in the operation alone: the draft has no record of this send. */
 const failedWith = ({ code, message }: { readonly code: string; readonly message: string }): SendOutcome => ({
   outcome: 'failed',
   error: { code, message, smtp_status: null },
@@ -113,7 +113,10 @@ async function take(ports: Ports, step: NextStep, work: Work): Promise<Taken> {
 
 const begun = (state: DraftState): Taken => ({ state, refusal: null });
 
-/** A draft that cannot be made a message any more is told as any refusal; what may pass is tried again later. */
+/**
+ * Refuses a draft that can no longer be made into a message. Throws a retryable error, which is retried
+ * later.
+ */
 async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
   const { operation: sending, loaded, lease, author } = work;
   const { id: draftId, mailboxId, state } = loaded;
@@ -139,7 +142,7 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
   }
 }
 
-/** Whatever kept it back took its time: it goes out only if it could be asked for today. */
+/** Time has passed since the request, so the message is sent only if the requester may still send it. */
 async function again(ports: Ports, work: Work): Promise<DraftState> {
   const { asked, loaded, lease, author } = work;
   const refused = await refusedToday(ports, asked, loaded.state);
@@ -156,7 +159,7 @@ const putOff = (ports: Ports, work: Work): Promise<DraftState> =>
 
 type FactsOf = (send: NonNullable<DraftState['send']>) => readonly DraftFact[];
 
-/** A copy in Sent proves the send; without one `otherwise` is written, or nothing yet. */
+/** A Sent copy proves the send. Without one, `otherwise` is written, or nothing yet. */
 async function judge(ports: Ports, work: Work, otherwise: FactsOf | null): Promise<DraftState> {
   const { loaded } = work;
   const mailbox = ports.directory.state.mailboxes.get(loaded.mailboxId);
@@ -169,7 +172,10 @@ async function judge(ports: Ports, work: Work, otherwise: FactsOf | null): Promi
   return otherwise === null ? loaded.state : await write(ports, work, otherwise);
 }
 
-/** A mail server that is away keeps no verdict waiting: unknown is unknown, and is looked for again later. */
+/**
+ * An unavailable mail server does not delay a verdict that is due: the outcome is unknown, and the search is
+ * repeated later.
+ */
 async function lookIfPossible<T>(ports: Ports, isDue: boolean, look: () => Promise<T>): Promise<T | null> {
   try {
     return await look();
@@ -180,7 +186,7 @@ async function lookIfPossible<T>(ports: Ports, isDue: boolean, look: () => Promi
   }
 }
 
-/** Adds to the send exactly as it was loaded. */
+/** Appends to the send only while it is as it was loaded. */
 async function write(
   ports: Ports,
   { loaded, author, operation: { id } }: Work,

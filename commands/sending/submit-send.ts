@@ -1,4 +1,4 @@
-/** The send of a draft from its claim on: operation, intent, first attempt, outcome. */
+/** The send of a draft from its claim to its outcome: operation, intent, first attempt. */
 import type { DraftStatus } from '../operations/draft-shape.ts';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
@@ -22,14 +22,14 @@ import { tellHeld, tellOutcome, willRetry } from './send-reply.ts';
 export interface SendRequest {
   readonly capability: string;
   readonly draftId: string;
-  /** The version the caller has seen; undefined = whichever is there. */
+  /** The version the caller has read; undefined = any. */
   readonly expectedVersion: number | undefined;
   readonly mode: Exclude<Mode, 'preview'>;
   /** Kept in the audit trail. */
   readonly reason?: string | undefined;
 }
 
-/** A send that nothing forbids, its message fixed and its lease taken. */
+/** A send that nothing forbids, with its message frozen and its lease held. */
 export interface PreparedSend {
   readonly request: SendRequest;
   readonly operationId: string;
@@ -39,22 +39,23 @@ export interface PreparedSend {
   readonly lease: HeldLease;
 }
 
-/** The refusal of a draft that is being sent or was ended. */
+/** The refusal of a draft that is being sent or has ended. */
 export const locked = (status: DraftStatus): GatewayError =>
   new GatewayError('draft_locked', `The draft is ${status.replace('_', ' ')}; it cannot be sent.`, {
     details: { status },
   });
 
 /**
- * Writes the claim and the intent, runs the first attempt and tells how it ended, or holds the message back where policy
- * wants that. Throws `quota_exceeded` before anything is written, and what `sendDraft` tells of a send.
+ * Writes the claim and the intent, runs the first attempt and returns its end, or holds the message back
+ * where policy requires it. Throws `quota_exceeded` before anything is written, and what `sendDraft` throws
+ * for a send.
  */
 export async function submitSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   try {
     return await claimAndSend(context, prepared);
   } catch (error) {
     if (!(error instanceof LeaseLost)) throw error;
-    // This process was held up for so long that another one may have gone on with the send.
+    // The lease ran out, so another process may have resumed the send.
     return await replayFirst(context, prepared.operationId);
   }
 }
@@ -71,7 +72,7 @@ async function claimAndSend(context: Context, prepared: PreparedSend): Promise<O
     : await holdBack(context, prepared, { commitAt, position: first.appended.position });
 }
 
-/** Null for what policy does not hold back. */
+/** Null when policy does not hold the send back. */
 const heldUntil = (now: Date, { undoSeconds }: PolicyDecision): string | null =>
   undoSeconds === 0 ? null : new Date(now.getTime() + undoSeconds * 1_000).toISOString();
 
@@ -91,7 +92,7 @@ async function sendNow(context: Context, prepared: PreparedSend): Promise<Operat
   return await tellOutcome(ports, told, outcome, { replayed: false });
 }
 
-/** Frozen and left to the worker, which begins it when its time has come. */
+/** Freezes the message; the sweeper begins the send when it is due. */
 async function holdBack(
   context: Context,
   prepared: PreparedSend,
@@ -107,14 +108,14 @@ async function holdBack(
   return await tellHeld(ports, { operationId, draftId: loaded.id, draft: state });
 }
 
-/** Somebody edited, sent or discarded the draft since it was loaded: nothing was sent, and that is the outcome. */
+/** The draft was edited, sent or discarded since it was loaded: nothing was sent, and that is the outcome. */
 async function closeChanged(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author } = context;
   const { operationId, loaded, frozen, lease } = prepared;
   await ports.content.erase([frozen.mime_id]);
   const { state } = await loadAggregate(ports.events, draft, loaded.id);
   const isOurs = state.send?.frozen.operation_id === operationId || state.sendEnds[operationId] !== undefined;
-  // This process slept past its lease, and another one went on with the send.
+  // This process slept past its lease, and another process resumed the send.
   if (isOurs) return await replayFirst(context, operationId);
   const isEdited = state.status === 'open' || state.status === 'send_failed';
   const error = isEdited
