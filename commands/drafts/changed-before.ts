@@ -12,8 +12,9 @@ const CHANGES = catalogueOf([DraftEdited, DraftDiscarded]);
 type Change = typeof DraftEdited | typeof DraftDiscarded;
 
 /**
- * The draft as it is now; null when the claim of that id, not settled yet, has changed nothing: then the change is still to
- * be made. A request that was cut off before it could settle its claim left the id in its event. Throws `not_found`.
+ * Returns the draft as it is now; null when the claim with this id is not settled and has changed nothing, so
+ * the change is still to be made. A request that was interrupted before it settled its claim left the id in
+ * its event. Throws `not_found`.
  */
 export async function changedBefore(
   context: Context,

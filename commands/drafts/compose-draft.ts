@@ -1,4 +1,4 @@
-/** A version of a draft as the message it would be. */
+/** A version of a draft as the message it would become. */
 import { GatewayError } from '../values/errors.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import type { Address } from '../mail/message.ts';
@@ -61,7 +61,7 @@ const notSendable = (): GatewayError => {
   });
 };
 
-/** Domains in ASCII, but for an address that only SMTPUTF8 can carry anyway. */
+/** Converts domains to ASCII, except for an address that requires SMTPUTF8 anyway. */
 function onTheWire({ name, email }: Address): Address {
   const wire = wireAddress(email);
   if (wire === null) throw notSendable();
@@ -79,7 +79,7 @@ const composedAttachment = (
   bytes: () => (id.startsWith('upl_') ? ports.content.open(id) : receivedBytes(ports, mailbox, id)),
 });
 
-/** RFC 5322 3.6.4: unique for ever, under the mailbox's own domain. */
+/** RFC 5322 3.6.4: globally unique, under the mailbox's own domain. */
 export const newMessageId = (ports: Pick<DraftPorts, 'ids'>, mailbox: MailboxEntry): string => {
   const domain = mailbox.email.slice(mailbox.email.lastIndexOf('@') + 1);
   return `<${ports.ids.newUuid()}@${wireDomain(domain) ?? 'mail.invalid'}>`;

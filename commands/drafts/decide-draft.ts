@@ -1,15 +1,18 @@
-/** What may happen to a draft (`contract.md` 10). Pure. */
+/** The decisions about a draft (`contract.md` 10). Pure. */
 import type { DraftStatus } from '../operations/draft-shape.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { DraftFact, DraftState } from './draft.ts';
 import type { DraftVersion, Release } from './draft-events.ts';
 
-/** A version before it has its number. */
+/** A version without its number. */
 export type NextVersion = Omit<DraftVersion, 'version'>;
 
 type StartedData = Extract<DraftFact, { readonly type: 'DraftStarted' }>['data'];
 
-/** Nothing when it was started before: the id is taken by one request only, which then goes on where it was cut off. */
+/**
+ * Returns nothing when the draft was started before: one request only takes the id, and resumes where it was
+ * interrupted.
+ */
 export const startDraft = (
   state: DraftState,
   started: Omit<StartedData, 'draft'>,
@@ -21,7 +24,7 @@ export const startDraft = (
 
 const EDITABLE: ReadonlySet<DraftStatus> = new Set(['open', 'in_review', 'send_failed']);
 
-/** Throws `draft_locked` while it is sent and once it is sent or discarded. */
+/** Throws `draft_locked` while the draft is being sent, and once it is sent or discarded. */
 export function assertEditable({ status }: DraftState): void {
   if (!EDITABLE.has(status)) throw locked(status);
 }
@@ -31,14 +34,17 @@ const locked = (status: DraftStatus): GatewayError =>
     details: { status },
   });
 
-/** The draft a change rests on. */
+/** The draft that a change is based on. */
 export interface Expected {
   readonly version: number;
-  /** Absent = whatever happened to it, as long as it says the same. */
+  /** Absent = any revision with this version. */
   readonly revision?: number;
 }
 
-/** Throws `version_conflict` when the caller, or the change itself, rests on another draft; null fits every one. */
+/**
+ * Throws `version_conflict` when the draft is not the one that the caller or the change is based on; null
+ * matches every draft.
+ */
 export function assertVersion({ current, revision }: DraftState, expected: Expected | null): void {
   if (expected === null) return;
   const isSame = expected.version === current?.version;
@@ -51,7 +57,7 @@ export function assertVersion({ current, revision }: DraftState, expected: Expec
   });
 }
 
-/** A change that is there already is no new version: the same request may come twice. */
+/** A change that is already in the draft makes no new version: the same request may come twice. */
 export function editDraft(
   state: DraftState,
   next: NextVersion,
@@ -66,7 +72,10 @@ export function editDraft(
   return [{ type: 'DraftEdited', data: { draft: version, ...claimedAs(claimId) } }];
 }
 
-/** Throws `draft_locked` unless it is surely unsent; one that waits for an attempt is. Nothing when it is discarded. */
+/**
+ * Throws `draft_locked` unless the draft is certainly unsent, as it is while it waits for an attempt. Returns
+ * nothing when it is already discarded.
+ */
 export function discardDraft(
   state: DraftState,
   reason: 'caller' | 'mailbox_removed',
@@ -80,17 +89,20 @@ export function discardDraft(
   return [{ type: 'DraftDiscarded', data: { reason, ...claimedAs(claimId) } }];
 }
 
-/** True while it is neither out nor on its way: held back, or put off to a later attempt. */
+/** True while the message is neither sent nor being sent: held back, or put off to a later attempt. */
 const waitsForAttempt = ({ status, send }: DraftState): boolean =>
   status === 'sending' && (send?.retryAt ?? send?.commitAt ?? null) !== null;
 
-/** Lets the draft go from the operation it is frozen for; nothing when it is not, or is being sent. */
+/**
+ * Releases the draft from the operation it is frozen for. Returns nothing when it is not frozen for it, or is
+ * being sent.
+ */
 export const releaseDraft = (state: DraftState, operationId: string, why: Release): readonly DraftFact[] =>
   isFrozenFor(state, operationId)
     ? [{ type: 'DraftReleased', data: { operation_id: operationId, why } }]
     : [];
 
-/** True while the draft waits, frozen, for what becomes of this operation's approval. */
+/** True while the draft is frozen for this operation and waits for its approval. */
 export const isFrozenFor = ({ status, send }: DraftState, operationId: string): boolean =>
   status === 'in_review' && send?.frozen.operation_id === operationId;
 

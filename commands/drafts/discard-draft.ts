@@ -1,4 +1,4 @@
-/** discard_draft and DELETE: throws a draft away unsent, and what was stored for it. */
+/** discard_draft and DELETE: discards a draft unsent, and erases its stored content. */
 import { z } from 'zod';
 import { Draft, draftETag } from '../operations/draft-shape.ts';
 import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
@@ -11,7 +11,10 @@ import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
 import { endReviewOf } from './supersede-approval.ts';
 
-/** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */
+/**
+ * Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. A discarded draft stays
+ * discarded.
+ */
 export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {
   const { ports, author, writer } = context;
   const { id, state, mailbox } = await loadDraft(context, input.draft_id, ['drafts:discard']);
@@ -29,7 +32,7 @@ export async function discardDraft(context: Context, input: DiscardDraftInput, a
   });
   await endReviewOf(ports, author, { before, after });
   context.notePosition(position);
-  // Cut off here, a pass in the background does it.
+  // After a crash here, a background pass erases it.
   await ports.content.eraseDraft(id);
   return await draftPayload(ports, id, after);
 }
@@ -66,7 +69,7 @@ export const discardDraftCapability = defineCapability<DiscardDraftInput, Draft>
   input: DiscardDraftInput,
 });
 
-/** A DELETE takes no body: the version it rests on comes as `If-Match`. */
+/** A DELETE has no body: the version it is based on is in `If-Match`. */
 export const deleteDraftCapability = defineCapability<DiscardDraftInput, Draft>({
   ...common,
   name: 'delete_draft',

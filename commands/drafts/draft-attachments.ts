@@ -1,4 +1,4 @@
-/** The attachments a caller names, checked and brought into the form a version holds. */
+/** The attachments that a caller names, validated and in the form that a version stores. */
 import { createHash } from 'node:crypto';
 import { sniffedType } from '../mail/attachment-types.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
@@ -13,15 +13,15 @@ import { asHeaderText } from './header-text.ts';
 import { assertScopes } from './load-draft.ts';
 import { describeReceived, receivedBytes } from './received-attachment.ts';
 
-/** `contract.md` 7: what a draft takes without an upload, decoded, all together. */
+/** `contract.md` 7: how many bytes a draft takes without an upload, decoded, in total. */
 const MAX_INLINE_BYTES = 256 * 1024;
 
 export interface AttachmentsOf {
   readonly mailbox: MailboxEntry;
   readonly access: MailboxAccess;
-  /** Null = not started yet: then there are no uploads of it. */
+  /** Null = not started yet, so it has no uploads. */
   readonly draftId: string | null;
-  /** Those it has already; they may be named again without being looked up. */
+  /** The attachments it already has; they can be named again without a lookup. */
   readonly present: readonly DraftAttachment[];
 }
 
@@ -40,7 +40,10 @@ type Inline = Extract<AttachmentInput, { readonly content_base64: string }>;
 type Reference = Exclude<AttachmentInput, Inline>;
 const isInline = (input: AttachmentInput): input is Inline => 'content_base64' in input;
 
-/** Looks everything up before anything is written. Throws `not_found`, `insufficient_scope`, `payload_too_large`. */
+/**
+ * Looks everything up before anything is written. Throws `not_found`, `insufficient_scope`,
+ * `payload_too_large`.
+ */
 export async function nameAttachments(
   context: Context,
   on: AttachmentsOf,
@@ -62,7 +65,7 @@ export async function nameAttachments(
   return { attachments: checked, inline };
 }
 
-/** What is taken out of received mail is handed on with the draft: a read like any other. */
+/** Attachments of received mail are passed on with the draft, so their read is recorded like any other. */
 async function recordTaken(
   context: Context,
   { mailbox, present }: AttachmentsOf,
@@ -90,8 +93,8 @@ const tooMuchInline = (): GatewayError =>
   );
 
 /**
- * The attachments a version may have. Throws `invalid_request` when one is named twice or there are too many, and
- * `payload_too_large` when more than 256 KiB of them were given inline, by whatever requests.
+ * Validates the attachments of a version. Throws `invalid_request` when one is named twice or there are too
+ * many, and `payload_too_large` when more than 256 KiB of them were given inline, by any number of requests.
  */
 export function checkList(attachments: readonly DraftAttachment[]): readonly DraftAttachment[] {
   const invalid = (message: string): GatewayError =>
@@ -137,7 +140,7 @@ async function referenced(context: Context, on: AttachmentsOf, input: Reference)
   };
 }
 
-/** An upload is good for the draft it was made for: it is erased with it. */
+/** An upload belongs to the draft it was made for and is erased with it. */
 async function uploaded(
   { ports }: Context,
   { draftId }: AttachmentsOf,
@@ -169,11 +172,14 @@ async function received(
   };
 }
 
-/** A sender's file name, as far as one of ours may look like it. */
+/** A sender's file name, reduced to the characters that the gateway allows in its own. */
 export const receivedName = (name: string | null): string | null =>
   name === null ? null : asHeaderText(name.replaceAll(/[/\\]/g, '_'), 150) || null;
 
-/** Stores what came with the request and keeps the uploads named: after it a version may be appended that names them. */
+/**
+ * Stores the bytes of the request and keeps the named uploads. A version that names them may be appended
+ * after it.
+ */
 export async function storeAttachments(
   { ports }: Context,
   owner: { readonly mailboxId: string; readonly draftId: string },

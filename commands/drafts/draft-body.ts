@@ -1,21 +1,24 @@
-/** The body of one version, kept in the content store: the parts as they will be sent, and the Markdown they came from. */
+/** The body of one version, in the content store: the parts as they are sent, and their Markdown source. */
 import { z } from 'zod';
 import { type ContentOwner, type ContentStore, readText } from '../ports/content-store.ts';
 import { GatewayError } from '../values/errors.ts';
 
 export const DraftBody = z.object({
   text: z.string(),
-  /** Null = sent as plain text alone. */
+  /** Null = sent as plain text only. */
   html: z.string().nullable(),
-  /** What a caller wrote, when it was Markdown. */
+  /** What the caller wrote, where it was Markdown. */
   markdown: z.string().nullable(),
 });
 export type DraftBody = z.output<typeof DraftBody>;
 
-/** Rendered, quoted and escaped it is still far below this. */
+/** A rendered, quoted and escaped body is far below this. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-/** Stores a body under a fresh id, which is never erased before its draft: a version will name it. */
+/**
+ * Stores a body under a new id. It does not expire before its draft is erased, because a version will name
+ * it.
+ */
 export async function storeBody(
   content: ContentStore,
   id: string,

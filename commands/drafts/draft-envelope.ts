@@ -1,4 +1,4 @@
-/** What a draft says beside its body: sealed as one JSON text in each version's event. */
+/** The content of a draft without its body, sealed as one JSON text in each version's event. */
 import { z } from 'zod';
 import { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { Address } from '../mail/message.ts';
@@ -9,18 +9,23 @@ import type { AttachmentReference, DraftVersion } from './draft-events.ts';
 const StoredAddress = z.object({ name: z.string().nullable(), email: z.string() });
 const addresses = z.array(StoredAddress);
 
-/** How an attachment is shown, and the hash of its bytes; its size stands in the event itself. */
+/** How an attachment is shown, and the hash of its bytes. The event itself holds the size. */
 const AttachmentLabel = z.object({
   id: z.string(),
   filename: z.string().nullable(),
   content_type: z.string(),
   /** Names it inside the HTML (`cid:`), without brackets; null = an ordinary attachment. */
   content_id: z.string().nullable(),
-  /** Its bytes came as base64 in a request, of which a draft takes few. Absent = uploaded, or of received mail. */
+  /**
+   * Its bytes came as base64 in a request, of which a draft takes few. Absent = uploaded, or part of received
+   * mail.
+   */
   given_inline: z.literal(true).optional(),
-  /** What its leading bytes are, for policy; null = nobody can tell. Absent = written before they were looked at. */
+  /**
+   * The type of its leading bytes, for policy; null = unknown. Absent = written before they were inspected.
+   */
   sniffed_type: z.string().nullable().optional(),
-  /** Null for a part of received mail. Absent in envelopes of before: there the event has it. */
+  /** Null for a part of received mail. Absent in older envelopes, where the event holds it. */
   sha256: z.string().nullable().optional(),
 });
 
@@ -34,7 +39,7 @@ export const DraftEnvelope = z.object({
   subject: z.string(),
   headers: z.record(z.string(), z.string()),
   attachments: z.array(AttachmentLabel),
-  /** Of an answer: whom it should have gone to and cannot. */
+  /** For a reply: recipients it should have gone to and cannot. */
   skipped_recipients: z.array(SkippedRecipient).optional(),
 });
 export type DraftEnvelope = z.output<typeof DraftEnvelope>;
@@ -43,7 +48,7 @@ export interface DraftAttachment extends z.output<typeof AttachmentLabel>, Attac
   readonly sha256: string | null;
 }
 
-/** Everyone it goes to. */
+/** All recipients. */
 export const recipientsOf = ({ to, cc, bcc }: DraftEnvelope): readonly Address[] => [...to, ...cc, ...bcc];
 
 export const sealEnvelope = (
@@ -61,7 +66,7 @@ export async function openEnvelope(
   return text === null ? null : DraftEnvelope.parse(JSON.parse(text));
 }
 
-/** Labels and references put together, in the order of the references. */
+/** Combines labels and references, in the order of the references. */
 export const attachmentsOf = (
   { attachments }: Pick<DraftVersion, 'attachments'>,
   envelope: DraftEnvelope | null,
@@ -73,7 +78,7 @@ export const attachmentsOf = (
     return { ...erased, ...label, ...reference, sha256 };
   });
 
-/** `contract.md` 15: of the encoded message. */
+/** `contract.md` 15: the limit of the encoded message. */
 export const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
 
 /** `contract.md` 15: To, Cc and Bcc together. */

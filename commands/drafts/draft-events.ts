@@ -1,4 +1,7 @@
-/** A draft from its first word to its end. What it says lies sealed or in the content store; events hold references. */
+/**
+ * The events of a draft from start to end. Its content is sealed or in the content store; events hold
+ * references.
+ */
 import { z } from 'zod';
 import { DRAFT_KINDS } from '../operations/draft-shape.ts';
 import { defineEvent, type Upcaster } from '../values/event.ts';
@@ -9,7 +12,7 @@ export const AttachmentReference = z.object({
   /** `upl_…` in the content store, or `att_…` of received mail. */
   id: z.string(),
   size: z.int(),
-  /** Only in events of before the sealed envelope held it. */
+  /** Only in events from before the sealed envelope held it. */
   sha256: z.string().nullable().optional(),
 });
 export type AttachmentReference = z.output<typeof AttachmentReference>;
@@ -19,9 +22,9 @@ export const DraftVersion = z.object({
   version: z.int().min(1),
   /** Addresses, subject and headers as JSON, sealed under the mailbox's key. */
   envelope: sealedText,
-  /** Name of the body in the content store. */
+  /** Id of the body in the content store. */
   content_id: z.string(),
-  /** SHA-256 over envelope, body and attachments, salted, so that it tells nothing of a short text. */
+  /** HMAC-SHA-256 over envelope, body and attachments, salted, so that it reveals nothing of a short text. */
   content_hash: z.string(),
   attachments: z.array(AttachmentReference),
 });
@@ -31,7 +34,7 @@ export type DraftVersion = z.output<typeof DraftVersion>;
 export const Threading = z.object({ in_reply_to: z.string().nullable(), references: z.array(z.string()) });
 export type Threading = z.output<typeof Threading>;
 
-/** What a message is called (RFC 5322 3.6.4), sealed under the mailbox's key. */
+/** The Message-ID of a message (RFC 5322 3.6.4), sealed under the mailbox's key. */
 export const sealedMessageId = sealedOr(z.string());
 
 /** The Message-ID of a message the gateway sends, as version 1 of an event held it. */
@@ -45,7 +48,10 @@ const threadingInClear: Upcaster = ({ in_reply_to, references, ...data }) => {
   return { ...data, threading: isNone ? null : { clear: { in_reply_to, references } } };
 };
 
-/** What the request's claim chose (`RequestClaimed.target_id`): a repeat finds by it that its change was made. */
+/**
+ * The id that the request's claim chose (`RequestClaimed.target_id`). A repeat of the request finds its
+ * change by this id.
+ */
 const claimId = z.string().optional();
 
 export const DraftStarted = defineEvent({
@@ -56,7 +62,7 @@ export const DraftStarted = defineEvent({
     mailbox_id: z.string(),
     kind: z.enum(DRAFT_KINDS),
     source_message_id: z.string().nullable(),
-    /** JSON of `Threading`, sealed under the mailbox's key; null when it names no message. */
+    /** JSON of `Threading`, sealed under the mailbox's key; null when it refers to no message. */
     threading: sealedOr(Threading).nullable(),
     draft: DraftVersion,
   }),
@@ -68,7 +74,7 @@ export const DraftEdited = defineEvent({
   publicName: 'draft.updated',
   summary: 'A draft was changed; the version before it stays in the stream.',
   data: z.object({ draft: DraftVersion, claim_id: claimId }),
-  // The hashes of its attachments have moved into the envelope.
+  // The hashes of the attachments moved into the envelope.
   upcasters: [(data) => data],
 });
 
@@ -87,23 +93,26 @@ export const DraftFrozen = defineEvent({
     version: z.int(),
     content_hash: z.string(),
     rfc_message_id: sealedMessageId,
-    /** Name of the MIME in the content store. */
+    /** Id of the MIME message in the content store. */
     mime_id: z.string(),
     mime_sha256: z.string(),
     mime_size: z.int(),
     /** SMTP envelope, sealed under the mailbox's key: JSON `{from, to[]}`. */
     smtp_envelope: sealedText,
-    /** An address, Reply-To included, has a non-ASCII local part: only a server with SMTPUTF8 (RFC 6531) may be given it. */
+    /**
+     * An address, Reply-To included, has a non-ASCII local part: only a server with SMTPUTF8 (RFC 6531)
+     * accepts it.
+     */
     needs_smtputf8: z.boolean(),
     recipient_count: z.int(),
     frozen_at: instant,
-    /** The approval that decides about the message; absent for a send that needs none. */
+    /** The approval of the message; absent for a send that needs none. */
     approval_id: z.string().optional(),
   }),
   upcasters: [messageIdInClear],
 });
 
-/** Why a draft left review without an edit: how its approval ended, or that nobody ever asked for one. */
+/** Why a draft left review without an edit: the end of its approval, or no approval was requested. */
 export const RELEASES = [
   'rejected',
   'cancelled',

@@ -1,14 +1,17 @@
-/** Fields a caller writes a draft with. What could end a header line is refused here, whatever field it stands in. */
+/** The input fields of a draft. Text that could end a header line is refused here, in every field. */
 import { z } from 'zod';
 import { isCustomHeader, isStandardHeader } from '../values/header-names.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { headerText, MAX_HEADER_CHARS } from './header-text.ts';
 import { AddressInput } from './mail-address.ts';
 
-/** `contract.md` 15, To, Cc and Bcc together; the sum is checked once the draft is put together. */
+/** `contract.md` 15, To, Cc and Bcc together; the total is tested when the draft is complete. */
 const addresses = z.array(AddressInput).max(100);
 const MAX_BODY_CHARS = 500_000;
-/** Its parser's time grows with the square of what is written to keep it busy; this much takes a few seconds at most. */
+/**
+ * The time of the Markdown parser can grow with the square of the input; this much takes a few seconds at
+ * most.
+ */
 const MAX_MARKDOWN_CHARS = 50_000;
 const MAX_HEADERS = 20;
 export const MAX_ATTACHMENTS = 100;
@@ -34,13 +37,13 @@ export const Filename = headerText(MAX_FILENAME_CHARS)
   .min(1)
   .refine((name) => !/[/\\]/.test(name) && !/^\.{1,2}$/.test(name), 'A name without folders.');
 
-/** RFC 6838 4.2, with a charset at most: other parameters are not sent on. */
+/** RFC 6838 4.2, with at most a charset: other parameters are not sent on. */
 const MEDIA_TYPE =
   /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})(?:\s*;\s*charset="?([\w.:+-]{1,40})"?)?$/i;
 
 export const isMediaType = (text: string): boolean => MEDIA_TYPE.test(text);
 
-/** Lower case, the charset without quotes. Of a text that `isMediaType` accepts. */
+/** Returns lower case, the charset without quotes. Expects a text that `isMediaType` accepts. */
 export function mediaTypeOf(text: string): string {
   const [, type = 'application/octet-stream', charset] = MEDIA_TYPE.exec(text) ?? [];
   return charset === undefined
@@ -51,12 +54,12 @@ export function mediaTypeOf(text: string): string {
 const MediaType = z.string().refine(isMediaType, 'A media type such as application/pdf.');
 const CONTENT_ID = /^[\w.+-]{1,100}(?:@[a-zA-Z0-9.-]{1,100})?$/;
 
-/** Without its brackets; such a one is the same in a header and in a `cid:` address. */
+/** Without its brackets. Such a Content-ID has the same form in a header and in a `cid:` address. */
 export const isContentId = (text: string): boolean => CONTENT_ID.test(text);
 
 const ContentId = z.string().regex(CONTENT_ID).describe('Inline part; the HTML names it cid:….');
 
-/** 256 KiB in all are taken inline (`contract.md` 7); this bounds one of them, encoded. */
+/** A request takes 256 KiB inline in total (`contract.md` 7); this limits one attachment, encoded. */
 const MAX_INLINE_CHARS = 352_000;
 
 export const AttachmentInput = z
@@ -118,7 +121,7 @@ const newFields = {
   attachments: attachmentList.optional(),
 };
 
-/** What a draft is started with, wherever it is asked for. */
+/** The fields that start a draft, in every capability that starts one. */
 export const NewDraftFields = {
   ...newFields,
   forward_of: z.string().min(1).max(80).optional().describe('A message to forward, its attachments too.'),

@@ -1,4 +1,4 @@
-/** The draft of a stream as callers see it. */
+/** A draft as the API returns it. */
 import type { Attachment, Draft } from '../operations/draft-shape.ts';
 import type { PersonalData } from '../ports/ports.ts';
 import { approvalOfDraft, type DraftState, rfcMessageIdOf } from './draft.ts';
@@ -18,7 +18,7 @@ export const attachmentPayload = ({ content_id, id, ...shown }: DraftAttachment)
 
 const ERASED = { from: null, to: null, cc: null, bcc: null, reply_to: null, subject: null, headers: null };
 
-/** Personal fields are null once the mailbox's key is erased. `state` is of a draft that was started. */
+/** Personal fields are null once the mailbox's key is erased. Expects the state of a started draft. */
 export async function draftPayload(
   { personal }: { readonly personal: PersonalData },
   id: string,
@@ -64,7 +64,7 @@ const SENT_BY: ReadonlySet<DraftState['status']> = new Set(['sending', 'sent', '
 const approvalOf = (state: DraftState): string | null =>
   SENT_BY.has(state.status) ? (state.send?.frozen.approval_id ?? null) : approvalOfDraft(state);
 
-/** Of a draft that was discarded while it waited no attempt follows. */
+/** No attempt follows for a draft that was discarded while it waited. */
 const retryOf = ({ status, send }: DraftState): Pick<Draft, 'retry_at' | 'commit_at'> => {
   if (status !== 'sending' && status !== 'in_review') return {};
   const { retryAt = null, commitAt = null } = send ?? {};

@@ -1,4 +1,4 @@
-/** A draft as its own stream tells it: what every edit and every send of it rests on. */
+/** The state of a draft from its own stream, the basis of every edit and every send. */
 import { sendEvents } from './send-events.ts';
 import type { DraftKind, DraftStatus } from '../operations/draft-shape.ts';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
@@ -10,46 +10,52 @@ type DraftEvent = (typeof draftEvents)[number] | (typeof sendEvents)[number];
 export type DraftFact = Fact<DraftEvent>;
 type DataOf<Type extends DraftEvent['type']> = PastFact<Extract<DraftEvent, { readonly type: Type }>>['data'];
 
-/** The send the draft is frozen for, and how far it came. */
+/** The send that the draft is frozen for, and its progress. */
 export interface Send {
   readonly frozen: DataOf<'DraftFrozen'>;
   /** Attempts begun. */
   readonly attempts: number;
   /** The running or last attempt; null before the first. */
   readonly started: DataOf<'SendStarted'> | null;
-  /** Set once the envelope was taken: from then on the data may be out. */
+  /** Set once the server accepted the envelope: from then on the data may have been sent. */
   readonly dataBegunAt: string | null;
-  /** Recipients the server refused while it took the envelope. */
+  /** Recipients that the server refused in the envelope. */
   readonly rejected: DataOf<'SendDataBegun'>['rejected'];
   /** When the next attempt is due; null while one runs or none will follow. */
   readonly retryAt: string | null;
   /** Why the last attempt was put off: a code of the error table. */
   readonly putOffBy: string | null;
-  /** Until when a send that needs no approval is held back; null once it began, and where none is. */
+  /**
+   * Until when a send without approval is held back; null once it began, and for a send that is not held
+   * back.
+   */
   readonly commitAt: string | null;
   readonly firstAttemptAt: string | null;
   readonly sentAt: string | null;
   readonly copyFiled: boolean;
 }
 
-/** How the send of one operation ended so far; kept, since a failed one may be followed by edits and another one. */
+/**
+ * How the send of one operation ended so far. It is kept, because edits and another send may follow a failed
+ * one.
+ */
 export type SendEnd =
   | { readonly kind: 'sent'; readonly data: DataOf<'DraftSent'> }
   | { readonly kind: 'failed'; readonly data: DataOf<'DraftSendFailed'> }
   | { readonly kind: 'unknown' };
 
 export interface DraftState {
-  /** Null until the draft was started. */
+  /** Null until the draft is started. */
   readonly mailboxId: string | null;
   readonly status: DraftStatus;
-  /** Counts its events from 0, as its stream does; -1 until it was started. */
+  /** Counts the events from 0, as the stream does; -1 until the draft is started. */
   readonly revision: number;
   readonly kind: DraftKind;
   readonly sourceMessageId: string | null;
   readonly threading: SealedOr<Threading> | null;
   readonly current: DraftVersion | null;
   readonly send: Send | null;
-  /** The newest approval that an edit took the draft from; the next one takes its place. */
+  /** The newest approval that an edit superseded; the next request replaces it. */
   readonly supersededApproval: string | null;
   readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
   /** By operation. */
@@ -76,13 +82,16 @@ const withEnd = (
   end: SendEnd,
 ): Pick<DraftState, 'sendEnds'> => ({ sendEnds: { ...sendEnds, [operationId]: end } });
 
-/** Message-ID it was or will be sent with; null until it is fixed. Some servers put one of their own in the place of ours. */
+/**
+ * The Message-ID the message was or will be sent with; null until it is frozen. Some servers replace the
+ * gateway's.
+ */
 export const rfcMessageIdOf = ({ outcome, send }: DraftState): SealedOr<string> | null => {
   const given = outcome !== null && 'rfc_message_id' in outcome ? outcome.rfc_message_id : null;
   return given ?? send?.frozen.rfc_message_id ?? null;
 };
 
-/** The approval that is open; what became of one that ended is told by its own id. */
+/** The open approval. The end of an earlier one is read by its own id. */
 export const approvalOfDraft = ({ status, send }: DraftState): string | null =>
   status === 'in_review' ? (send?.frozen.approval_id ?? null) : null;
 
@@ -141,7 +150,7 @@ const steps: Steps = {
   }),
   SendDataBegun: (state, { data, meta }) =>
     withSend(state, { dataBegunAt: meta.occurred_at, rejected: data.rejected }),
-  // Under an approval the next attempt is another commit, and until then the draft may be edited.
+  // With an approval the next attempt is another commit; the draft can be edited until then.
   SendPostponed: (state, { data }) => ({
     ...(data.approval_id === undefined ? {} : { status: 'in_review' as const }),
     ...withSend(state, { dataBegunAt: null, retryAt: data.retry_at, putOffBy: data.code }),
@@ -196,7 +205,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
   about: (_, before, after) => aboutDraft(before, after),
 };
 
-/** What takes a draft out of review is about the approval that it ends, too. */
+/** An event that takes a draft out of review is also about the approval that it ends. */
 export function aboutDraft(before: DraftState, { mailboxId, send }: DraftState): About {
   const approvalId = send?.frozen.approval_id ?? approvalOfDraft(before);
   return {

@@ -1,4 +1,4 @@
-/** edit_draft replaces what a draft says, patch_draft changes parts of it. */
+/** edit_draft replaces the content of a draft, patch_draft changes parts of it. */
 import { Draft, draftETag } from '../operations/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
@@ -42,7 +42,7 @@ export const editDraft = (context: Context, input: EditDraftInput, admit: Admit)
     };
   });
 
-/** Changes the fields named: absent = keep, null = clear. Throws like `editDraft`. */
+/** Changes the named fields: absent = keep, null = clear. Throws like `editDraft`. */
 export const patchDraft = (context: Context, input: PatchDraftInput, admit: Admit): Promise<Draft> =>
   writeEdit(context, input, admit, async ({ loaded, present }) => ({
     fields: patchedFields(loaded, present.envelope, input),
@@ -60,7 +60,9 @@ interface Editing {
   readonly present: Present;
 }
 
-/** Refuses what the state shows before the key is taken; the append refuses what happened since. */
+/**
+ * Refuses what the loaded state rules out before the key is claimed. The append refuses what happened since.
+ */
 async function writeEdit(
   context: Context,
   input: {
@@ -91,7 +93,8 @@ async function writeEdit(
     id,
     decide: (now) => {
       before = now;
-      // What was not named was taken from this version, so the change rests on it, whatever the caller expected.
+      // The fields that were not named come from this version, so the change is based on it, whatever the
+      // caller expected.
       return decideEdit(now, next, expected ?? { version: version.version }, claimId);
     },
   });

@@ -1,6 +1,7 @@
 /**
- * The copy of a draft in the mailbox's Drafts folder (`contract.md` 7): one way and best effort. A copy is noted before it
- * is made, so that a later pass finds it after a crash; nothing that was not noted here is ever removed.
+ * The copy of a draft in the mailbox's Drafts folder (`contract.md` 7): one way and best effort. A copy is
+ * noted before it is made, so that a later pass finds it after a crash. A message that was not noted is never
+ * removed.
  */
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
@@ -13,17 +14,17 @@ import type { ComposedDraft } from './compose-draft.ts';
 import { messageOf, newMessageId } from './compose-draft.ts';
 import { draft, type DraftState } from './draft.ts';
 
-/** A message the gateway put into a Drafts folder, or is about to. */
+/** A message that the gateway put into a Drafts folder, or is about to. */
 export interface DraftCopy {
   readonly draftId: string;
-  /** Of the copy itself, with its brackets. */
+  /** The Message-ID of the copy itself, with its brackets. */
   readonly messageId: string;
   readonly version: number;
   readonly folderNumber: number;
   readonly uidValidity: number;
-  /** What was there before has a lower UID. */
+  /** Messages that were there before have a lower UID. */
   readonly fromUid: number;
-  /** Null until it is known that the append was done. */
+  /** Null until the append is known to be done. */
   readonly uid: number | null;
 }
 
@@ -34,7 +35,7 @@ export interface DraftCopies {
   forget(copy: DraftCopy): Promise<void>;
 }
 
-/** A copy is held in memory; larger attachments are left out of it. */
+/** A copy is held in memory, so larger attachments are left out of it. */
 const MAX_COPIED_BYTES = 1024 * 1024;
 const NOTE = 'kept by the gateway; edits here are ignored';
 
@@ -46,15 +47,16 @@ interface Desk {
   readonly draftId: string;
 }
 
-/** States in which somebody may still look at a draft. */
+/** States in which a person may still read the draft. */
 const isShown = ({ status }: DraftState): boolean => status !== 'sent' && status !== 'discarded';
-/** States in which it can change. */
+/** States in which the draft can change. */
 const isCopied = ({ status }: DraftState): boolean =>
   status === 'open' || status === 'in_review' || status === 'send_failed';
 
 /**
- * Brings the Drafts folder to what the draft says now. Does nothing where the mailbox has no Drafts folder or its server
- * no UIDPLUS. Throws what the mail server and the stores throw; the next pass goes on where this one ended.
+ * Brings the Drafts folder up to date with the draft. Does nothing where the mailbox has no Drafts folder or
+ * its server no UIDPLUS. Throws what the mail server and the stores throw; the next pass continues where this
+ * one ended.
  */
 export async function keepDraftCopy(
   ports: Ports,
@@ -67,7 +69,8 @@ export async function keepDraftCopy(
   if (!mailbox || effectiveRoles(mailbox).drafts === undefined) return;
   await ports.mail.withMailbox(mailbox.id, 'bulk', async (mail) => {
     if (!mail.capabilities.uidPlus) return;
-    // Whoever took over a lease that ran out may have forgotten what was noted here: it must not appear any more.
+    // A process that took over an expired lease may have forgotten what was noted here, so no message may
+    // appear after that.
     mail.guardWrites(() => {
       lease.assertHeld();
     });
@@ -80,7 +83,10 @@ export async function keepDraftCopy(
   });
 }
 
-/** An append whose end was not seen: either the copy is there under its Message-ID, or it was never made. */
+/**
+ * Resolves appends with an unknown outcome: either the copy is there under its Message-ID, or it was never
+ * made.
+ */
 async function findCutOff(desk: Desk, noted: readonly DraftCopy[]): Promise<readonly DraftCopy[]> {
   const placed: DraftCopy[] = [];
   for (const copy of noted) {

@@ -1,4 +1,7 @@
-/** A draft for a caller: what he must not see does not exist, a grant without the verb is told so. */
+/**
+ * Loads a draft for a caller. A draft that the caller must not see does not exist; a grant without the scope
+ * is refused.
+ */
 import type { MailboxAccess } from '../kernel/access.ts';
 import { insufficientScope } from '../kernel/authorize.ts';
 import type { Context } from '../kernel/capability.ts';
@@ -27,7 +30,10 @@ type Who = Pick<Context, 'ports' | 'caller'>;
 
 const FORM = /^drf_[0-9a-z]{26}$/;
 
-/** The mailbox of a draft and the caller's access to it. Throws `not_found`, or `insufficient_scope` naming the scopes. */
+/**
+ * The mailbox of a draft and the caller's access to it. Throws `not_found`, or `insufficient_scope` naming
+ * the scopes.
+ */
 export function mailboxFor(
   { ports, caller }: Who,
   mailboxId: string | null,
@@ -40,13 +46,13 @@ export function mailboxFor(
   return { mailbox, access };
 }
 
-/** Throws `insufficient_scope` with what is missing. */
+/** Throws `insufficient_scope` with the missing scopes. */
 export function assertScopes(access: MailboxAccess, needed: readonly MailboxScope[]): void {
   const required = needed.filter((scope) => !access.scopes.has(scope));
   if (required.length > 0) throw insufficientScope(required, 'all');
 }
 
-/** Throws `not_found`, also for a draft that lies beyond the folders of the grant, and `insufficient_scope`. */
+/** Throws `not_found`, also for a draft outside the folders of the grant, and `insufficient_scope`. */
 export async function loadDraft(who: Who, id: string, needed: readonly MailboxScope[]): Promise<LoadedDraft> {
   if (!FORM.test(id)) throw notFound('draft');
   const { state, revision } = await loadAggregate(who.ports.events, draft, id);
@@ -57,8 +63,8 @@ export async function loadDraft(who: Who, id: string, needed: readonly MailboxSc
 }
 
 /**
- * True when the grant reaches the folder the draft lies in: a reply or a forward, with what it quotes, lies where its source
- * lay; any other draft in none.
+ * True when the grant reaches the folder of the draft. A reply or a forward, with what it quotes, belongs to
+ * the folder of its source; any other draft to none.
  */
 export function liesWithin(
   locators: Locators,
@@ -70,18 +76,18 @@ export function liesWithin(
   return asReached(mailbox, access).folders.some(({ number }) => number === place?.folderNumber);
 }
 
-/** What no draft is: of an `If-Match` that is none of its entity tags. */
+/** Matches no draft: the value of an `If-Match` that is not an entity tag of a draft. */
 const NO_DRAFT: Expected = { version: 0 };
 
-/** The draft of an entity tag as `draftETag` writes it. */
+/** The version and revision of an entity tag that `draftETag` wrote. */
 function expectedByTag(tag: string): Expected {
   const [, version, revision] = /^([1-9]\d{0,8})\.(\d{1,9})$/.exec(tag) ?? [];
   return version === undefined ? NO_DRAFT : { version: Number(version), revision: Number(revision) };
 }
 
 /**
- * What a request says it rests on: a version in its input, or all of an entity tag as `If-Match`. Throws `invalid_request`
- * when both name different versions.
+ * The draft that a request is based on: a version in its input, or a full entity tag in `If-Match`. Throws
+ * `invalid_request` when both name different versions.
  */
 export function expectedOf(
   { request }: Pick<Context, 'request'>,
@@ -97,20 +103,25 @@ export function expectedOf(
   });
 }
 
-/** What policy says of writing a draft: allowed to all unless an organisation says otherwise (`contract.md` 8). */
+/**
+ * A write to a draft, as policy decides it: allowed to all unless an organisation's policy says otherwise
+ * (`contract.md` 8).
+ */
 export interface DraftWrite {
   readonly mailboxId: string;
   readonly action: 'draft_create' | 'draft_reply' | 'draft_edit' | 'draft_discard';
-  /** Of what would be written or thrown away. */
+  /** Of the content that would be written or discarded. */
   readonly contentHash: string;
 }
 
-/** Lets a write begin, called once nothing else can be refused. Gives the id of the draft that is made, or of the claim. */
+/**
+ * Admits a write; called once nothing else can be refused. Returns the id of the new draft, or of the claim.
+ */
 export type Admit = (write: DraftWrite) => Promise<string>;
 
 /**
- * Asks policy, then takes the Idempotency-Key. Throws `policy_denied`, `approval_required`, since a draft has no approval of
- * its own, and what taking a key throws.
+ * Asks policy, then claims the Idempotency-Key. Throws `policy_denied`, `approval_required` (a draft has no
+ * approval of its own), and what claiming a key throws.
  */
 export const admittedAs =
   (context: Context, prefix: IdPrefix): Admit =>

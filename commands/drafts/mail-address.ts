@@ -1,28 +1,29 @@
-/** Addresses as callers write them and as they go over the wire (RFC 5321 4.1.2, RFC 5890, RFC 6531). */
+/** Addresses as callers write them and as they are sent (RFC 5321 4.1.2, RFC 5890, RFC 6531). */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { Address } from '../mail/message.ts';
 import { asHeaderText, headerText } from './header-text.ts';
 
-/** RFC 5321 4.5.3.1: octets. */
+/** RFC 5321 4.5.3.1, in octets. */
 const MAX_LOCAL_OCTETS = 64;
 const MAX_DOMAIN_OCTETS = 253;
 const MAX_NAME_CHARS = 200;
 const MAX_EMAIL_CHARS = 320;
 
 /**
- * A dot-atom (RFC 5322 3.2.3), beyond ASCII as RFC 6532 has it. Quoted local parts are refused: nobody has one. So are `%`
- * and `!`: relays take `user%other.example` and `other.example!user` for an address elsewhere (RFC 5321 3.6.1 and appendix C).
+ * A dot-atom (RFC 5322 3.2.3), beyond ASCII as in RFC 6532. Quoted local parts are refused, because they are
+ * not in use. `%` and `!` are refused, because relays read `user%other.example` and `other.example!user` as
+ * an address elsewhere (RFC 5321 3.6.1 and appendix C).
  */
 const ATOM = String.raw`[A-Za-z0-9#$&'*+\-/=?^_\x60{|}~]|[^\x00-\x7f\p{Cc}\p{Cf}\p{Z}\p{Cs}\p{Co}\p{Cn}]`;
 const LOCAL_PART = new RegExp(`^(?:${ATOM})+(?:\\.(?:${ATOM})+)*$`, 'u');
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const DOMAIN = new RegExp(`^(?:${LABEL}\\.)*${LABEL}$`);
-/** Dots and label characters; anything else would be decoded by the conversion before it is looked at. */
+/** Dots and label characters. The conversion would decode anything else before it is tested. */
 const INTERNATIONAL_DOMAIN = /^(?:[a-z0-9.-]|[^\x00-\x7f])+$/u;
 
-/** The domain in its ASCII form, lower case; null when it is none. Address literals are none here. */
+/** The domain in ASCII and lower case; null when it is not a domain. Address literals are not accepted. */
 export function wireDomain(domain: string): string | null {
   const lower = domain.toLowerCase();
   const isAscii = DOMAIN.test(lower);
@@ -32,22 +33,22 @@ export function wireDomain(domain: string): string | null {
   return DOMAIN.test(ascii) && !isNumber && ascii.length <= MAX_DOMAIN_OCTETS ? ascii : null;
 }
 
-/** The address with its domain in ASCII; null when it is no address this gateway would send to. */
+/** The address with its domain in ASCII; null when the gateway would not send to it. */
 export function wireAddress(email: string): string | null {
   const at = email.lastIndexOf('@');
   const local = email.slice(0, Math.max(0, at));
   const domain = wireDomain(email.slice(at + 1));
-  // Full-width forms are read as the plain ones by whoever normalizes (RFC 8265).
+  // Software that normalizes (RFC 8265) reads full-width forms as the plain ones.
   const isPlain = LOCAL_PART.test(local) && !/[%!@]/.test(local.normalize('NFKC'));
   if (domain === null || !isPlain || Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return null;
   return `${local}@${domain}`;
 }
 
-/** Only servers with SMTPUTF8 (RFC 6531) take an address whose local part is not ASCII. */
+/** Only servers with SMTPUTF8 (RFC 6531) accept an address with a non-ASCII local part. */
 export const needsSmtpUtf8 = (email: string): boolean =>
   /[^\x00-\x7f]/.test(email.slice(0, email.lastIndexOf('@')));
 
-/** Two spellings of one address, as far as anybody but its own server can tell. */
+/** True for two spellings of one address, as far as that is known outside its own server. */
 export const sameAddress = (a: string, b: string): boolean => addressKey(a) === addressKey(b);
 export const addressKey = (email: string): string =>
   (wireAddress(email) ?? email).toLowerCase().normalize('NFC');
@@ -79,13 +80,16 @@ export function addressOf(input: AddressInput): Address {
 
 const UNUSABLE = 'It is no address that mail servers agree on how to read; nothing is sent there.';
 
-/** Those of received addresses that cannot be sent to, each once; a longer one is cut to what an address may have. */
+/** The received addresses that cannot be sent to, each once, cut to the length of an address. */
 export const unsendable = (addresses: readonly Address[]): readonly SkippedRecipient[] =>
   [...new Set(addresses.map(({ email }) => email))]
     .filter((email) => wireAddress(email) === null)
     .map((address) => ({ address: address.slice(0, MAX_EMAIL_CHARS), reason: UNUSABLE }));
 
-/** Received addresses that can be sent to, each once, names made fit for a header. `except` = known already. */
+/**
+ * The received addresses that can be sent to, each once, with names valid for a header. `except` = already
+ * known.
+ */
 export function sendable(addresses: readonly Address[], except: readonly Address[] = []): readonly Address[] {
   const known = new Set(except.map(({ email }) => addressKey(email)));
   return addresses.flatMap(({ name, email }) => {

@@ -1,4 +1,7 @@
-/** What a forward hands on of a received message: its text, or its HTML when that shows pictures of its own, and its attachments. */
+/**
+ * What a forward takes from a received message: its text, or its HTML when that shows embedded pictures, and
+ * its attachments.
+ */
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
@@ -11,7 +14,7 @@ import { forwardedText, readSource, type SourceMessage } from './source-message.
 export interface Forward {
   readonly source: SourceMessage;
   readonly below: Appendix;
-  /** All of them, by reference; the pictures its HTML shows under their Content-ID. */
+  /** All attachments, by reference. Pictures that the HTML shows have their Content-ID. */
   readonly attachments: readonly AttachmentInput[];
 }
 
@@ -45,15 +48,15 @@ function attachmentIds(
 }
 
 interface ForwardedHtml {
-  /** As the gateway shows a received HTML; its pictures are named by Content-ID (RFC 2392). */
+  /** The received HTML as the gateway shows it; it names its pictures by Content-ID (RFC 2392). */
   readonly html: string;
-  /** Content-IDs of the pictures it shows, without brackets, by the ordinal of their part. */
+  /** The Content-IDs of the pictures it shows, without brackets, by the ordinal of their part. */
   readonly contentIds: ReadonlyMap<number, string>;
 }
 
 /**
- * Null for a message that shows no picture of its own, and for HTML that is not read to its end: such a one is forwarded as text.
- * Throws as `MailSession.fetch`, and `overloaded`.
+ * Null for a message that shows no embedded picture, and for HTML that cannot be read completely: both are
+ * forwarded as text. Throws as `MailSession.fetch`, and `overloaded`.
  */
 async function forwardedHtml(
   { ports }: Context,
@@ -74,7 +77,10 @@ async function forwardedHtml(
   return withContentIds(read.content, images, parts);
 }
 
-/** Of two parts of one Content-ID the first is meant; one that no header of ours could name is an ordinary attachment. */
+/**
+ * Of two parts with one Content-ID the first counts. A part whose Content-ID is not valid for a header is an
+ * ordinary attachment.
+ */
 function partsByContentId(attachments: readonly AttachmentPart[]): ReadonlyMap<string, number> {
   const parts = new Map<string, number>();
   for (const { contentId, contentType, part } of attachments) {

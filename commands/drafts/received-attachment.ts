@@ -1,4 +1,6 @@
-/** Attachments of received mail that a draft refers to: described when they are named, read when the message is made. */
+/**
+ * Attachments of received mail in a draft: described when they are named, read when the message is composed.
+ */
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { MessageRef, PartDescription } from '../mail/message.ts';
@@ -10,7 +12,10 @@ export interface ReceivedPlace {
   readonly part: number;
 }
 
-/** The place behind an `att_` id of this mailbox. Throws `not_found` for forged ids and other mailboxes' alike. */
+/**
+ * The place of an `att_` id in this mailbox. Throws `not_found` for forged ids and for ids of other
+ * mailboxes.
+ */
 export function attachmentPlace(mailbox: MailboxEntry, locators: Locators, id: string): ReceivedPlace {
   const opened = locators.openAttachment(id);
   const folder = mailbox.folders.find(({ number }) => number === opened?.place.folderNumber);
@@ -19,7 +24,7 @@ export function attachmentPlace(mailbox: MailboxEntry, locators: Locators, id: s
   return { ref: { folder, uidValidity, uid }, part: opened.part };
 }
 
-/** Throws `message_stale` when the message is not at its place any more. */
+/** Throws `message_stale` when the message is no longer at its place. */
 export async function describeReceived(
   { mail, locators }: Pick<DraftPorts, 'mail' | 'locators'>,
   mailbox: MailboxEntry,
@@ -35,7 +40,7 @@ export async function describeReceived(
   });
 }
 
-/** The decoded bytes. Throws like `describeReceived`, also in the middle. */
+/** Yields the decoded bytes. Throws like `describeReceived`, also in the middle. */
 export async function* receivedBytes(
   ports: Pick<DraftPorts, 'mail' | 'locators'>,
   mailbox: MailboxEntry,
@@ -46,7 +51,7 @@ export async function* receivedBytes(
   yield* new ReceivedPart(description).read({ mail: ports.mail, mailboxId: mailbox.id, ref }, 0);
 }
 
-/** What drafts are made of. */
+/** The ports that drafts use. */
 export type DraftPorts = Pick<
   Ports,
   'clock' | 'ids' | 'events' | 'personal' | 'content' | 'composer' | 'directory' | 'locators' | 'mail' | 'log'

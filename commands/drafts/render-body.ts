@@ -1,4 +1,6 @@
-/** What a caller wrote, as the parts that are sent: always plain text, and HTML where it was HTML or Markdown. */
+/**
+ * Renders what a caller wrote into the parts that are sent: always plain text, and HTML for HTML or Markdown.
+ */
 import { GatewayError } from '../values/errors.ts';
 import { escapeText } from '../html/html-markup.ts';
 import type { Markup } from '../ports/markup.ts';
@@ -11,8 +13,8 @@ export const EMPTY_BODY: DraftBody = { text: '', html: null, markdown: null };
 type Rendering = Pick<Markup, 'render'>;
 
 /**
- * The one body of an input, or null when it has none. Throws `invalid_request` with its path for HTML or Markdown that cannot be
- * rendered in bounds, and `overloaded`.
+ * The one body of an input, or null when it has none. Throws `invalid_request` with its path for HTML or
+ * Markdown that cannot be rendered within the limits, and `overloaded`.
  */
 export async function renderBody(
   markup: Rendering,
@@ -42,21 +44,24 @@ async function rendered(
   }
 }
 
-/** Line ends as LF, halves of surrogate pairs mended, no NUL: no transfer encoding carries that safely. */
+/**
+ * Converts line ends to LF, repairs lone surrogates and removes NUL, which no transfer encoding carries
+ * safely.
+ */
 const plain = (text: string): string =>
   text.toWellFormed().replaceAll(/\r\n?/g, '\n').replaceAll('\u0000', '');
 
-/** Text that stands under another: `quoted` is a received text, never read as HTML or Markdown. */
+/** Text that is placed below another: `quoted` is a received text, never parsed as HTML or Markdown. */
 export interface Appendix {
   readonly intro: string;
   readonly quoted: string;
-  /** The same as clean HTML; then the body has HTML too, whatever was written above. */
+  /** The same as clean HTML; the body then has HTML too, whatever was written above. */
   readonly quotedHtml?: string;
-  /** `quote` = as an answer's history, every line marked; `below` = as a forwarded message, as it was. */
+  /** `quote` = as the history of a reply, every line marked; `below` = as a forwarded message, unchanged. */
   readonly as: 'quote' | 'below';
 }
 
-/** The body with a received text under it, in the plain text and in the HTML alike. */
+/** The body with a received text below it, in the plain text and in the HTML. */
 export function withAppendix(body: DraftBody, { intro, quoted, quotedHtml, as }: Appendix): DraftBody {
   const original = plain(quoted).trimEnd();
   const lines = as === 'quote' ? original.split('\n').map(markLine).join('\n') : original;
@@ -71,7 +76,7 @@ export function withAppendix(body: DraftBody, { intro, quoted, quotedHtml, as }:
   return { ...body, text, html: `${above}\n${below}\n` };
 }
 
-/** RFC 3676 4.5: a line that is quoted already gets no space. */
+/** RFC 3676 4.5: a line that is already quoted gets no space. */
 const markLine = (line: string): string => (line === '' || line.startsWith('>') ? `>${line}` : `> ${line}`);
 
 const breaks = (text: string): string => escapeText(text).replaceAll('\n', '<br>\n');

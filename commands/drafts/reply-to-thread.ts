@@ -1,4 +1,4 @@
-/** reply_to_thread: an answer to a message, to its sender or to everyone. */
+/** reply_to_thread: a reply to a message, to its sender or to everyone. */
 import { Draft, draftETag, type SkippedRecipient } from '../operations/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -18,8 +18,9 @@ export const scopesToReply = ({ attachments }: Pick<ReplyInput, 'attachments'>):
 ];
 
 /**
- * Starts an answer; addresses it cannot go to are told (`skipped_recipients`), and the message's text is quoted under it for a caller who may read bodies. Throws `not_found`,
- * `insufficient_scope`, `invalid_request`, `payload_too_large`, `message_stale`.
+ * Starts a reply. Addresses it cannot go to are listed in `skipped_recipients`. The message's text is quoted
+ * for a caller who may read bodies. Throws `not_found`, `insufficient_scope`, `invalid_request`,
+ * `payload_too_large`, `message_stale`.
  */
 export async function replyToThread(context: Context, input: ReplyInput, admit: Admit): Promise<Draft> {
   const { mailbox, access } = mailboxFor(context, input.mailbox_id, ['drafts:write']);

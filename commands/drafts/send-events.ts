@@ -1,11 +1,11 @@
-/** A send, written to the draft's stream: that stream is the lock of every send (`contract.md` 7). */
+/** The events of a send, in the draft's stream: that stream is the lock of every send (`contract.md` 7). */
 import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
 import { SMTP_PHASES } from '../ports/submission-port.ts';
 import { messageIdInClear, sealedMessageId } from './draft-events.ts';
 
-/** A recipient the server refused: the address sealed under the mailbox's key. */
+/** A recipient that the server refused; address and response are sealed under the mailbox's key. */
 export const RejectedRecipient = z.object({
   address: sealedText,
   smtp_status: z.int(),
@@ -27,10 +27,10 @@ export const SendStarted = defineEvent({
     content_hash: z.string(),
     /** Counts from 1 per frozen message. */
     attempt: z.int().min(1),
-    /** The commit of the approval that the attempt is part of, counted from 1; absent where there is no approval. */
+    /** The commit of the approval that the attempt is part of, counted from 1; absent without an approval. */
     commit: z.int().min(1).optional(),
     run_id: z.string(),
-    /** The `Date` header of this attempt; left out of the hash. */
+    /** The `Date` header of this attempt; not part of the hash. */
     date: instant,
   }),
 });
@@ -53,7 +53,7 @@ export const SendPostponed = defineEvent({
     smtp_status: z.int().nullable(),
     response: sealedText.nullable(),
     retry_at: instant,
-    /** The approval that commits it again; absent where there is none. */
+    /** The approval that commits it again; absent without an approval. */
     approval_id: z.string().optional(),
   }),
 });
@@ -64,12 +64,15 @@ export const DraftSent = defineEvent({
   summary: 'The mail server took the message for at least one recipient.',
   data: z.object({
     operation_id: z.string(),
-    /** The one that the server gave the message in place of ours; null where it told of none, and never in version 1. */
+    /**
+     * The Message-ID that the server gave the message instead; null where the server named none, and always
+     * in version 1.
+     */
     rfc_message_id: sealedMessageId.nullable(),
     attempt: z.int(),
     response: sealedText.nullable(),
     rejected: z.array(RejectedRecipient),
-    /** How it is known: the server's answer, a copy found in Sent, or a person's word. */
+    /** The source of the outcome: the server's answer, a Sent copy that was found, or a person's decision. */
     known_by: z.enum(['server', 'sent_folder', 'person']),
   }),
   upcasters: [messageIdInClear],
@@ -106,7 +109,7 @@ export const SentCopyFiled = defineEvent({
   data: z.object({
     operation_id: z.string(),
     filed_by: z.enum(['gateway', 'server']),
-    /** Null when the server does not tell where it put the copy. */
+    /** Null when the server does not report where it put the copy. */
     sent_message_id: z.string().nullable(),
   }),
 });

@@ -1,4 +1,4 @@
-/** The received message a draft answers or forwards. */
+/** The received message that a draft replies to or forwards. */
 import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
@@ -12,7 +12,7 @@ import { asHeaderText } from './header-text.ts';
 import { sameAddress, sendable, unsendable } from './mail-address.ts';
 import type { Appendix } from './render-body.ts';
 
-/** What is quoted of a long message; the rest is in the mailbox. */
+/** How much of a long message is quoted; the rest is in the mailbox. */
 const MAX_QUOTED_CHARS = 100_000;
 const RETRY_SECONDS = 5;
 
@@ -24,9 +24,9 @@ export interface SourceMessage {
 }
 
 /**
- * Reads the message, its text only for who may read bodies: that read is recorded. Throws `not_found` for an id of another
- * mailbox, of a folder the grant does not reach, or of a deleted message, `message_stale` when it moved, and
- * `mailbox_unavailable` when the server keeps its text back.
+ * Reads the message, and its text for a caller who may read bodies; that read is recorded. Throws `not_found`
+ * for an id of another mailbox, of a folder the grant does not reach, or of a deleted message,
+ * `message_stale` when it moved, and `mailbox_unavailable` when the server does not return its text.
  */
 export async function readSource(
   context: Context,
@@ -63,7 +63,7 @@ async function textOf(markup: Markup, { text }: FetchedMessage): Promise<string>
   return isCut ? `${content.slice(0, MAX_QUOTED_CHARS)}\n[…]` : content;
 }
 
-/** RFC 5322 3.6.4. A message without Message-ID is answered without naming it. */
+/** RFC 5322 3.6.4. A reply to a message without Message-ID does not refer to it. */
 export function threadingOf({ message }: SourceMessage): {
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
@@ -78,24 +78,24 @@ export function threadingOf({ message }: SourceMessage): {
   };
 }
 
-/** The first and the newest are enough to put a thread together. */
+/** The first and the newest references are enough to build a thread. */
 const MOST_REFERENCES = 50;
 
-/** Fit for a header line of ours: brackets, visible ASCII, no spaces. */
+/** Valid for a header line: brackets, visible ASCII, no spaces. */
 const isMessageId = (id: string): boolean =>
   id.length <= 500 && /^<[\u0021-\u003b\u003d\u003f-\u007e]+>$/.test(id);
 
 export interface Recipients {
   readonly to: readonly Address[];
   readonly cc: readonly Address[];
-  /** Whom the answer should go to and cannot. */
+  /** Recipients that the reply should go to and cannot. */
   readonly skipped: readonly SkippedRecipient[];
 }
 
 /**
- * Whom an answer goes to: Reply-To before From, own messages to whom they went, the own address only when nobody else is left.
- * An answer to everybody on a list goes where the sender asked for (Mail-Followup-To). Throws `invalid_request` for more
- * than a hundred addresses that nothing can be sent to.
+ * The recipients of a reply: Reply-To before From; for an own message its recipients; the own address only
+ * when no other is left. A reply to everyone on a list goes where the sender requested (Mail-Followup-To).
+ * Throws `invalid_request` for more than a hundred addresses that cannot be sent to.
  */
 export function replyRecipients({ message }: SourceMessage, own: string, all: boolean): Recipients {
   const isOwn = message.from.some(({ email }) => sameAddress(email, own));
@@ -111,7 +111,7 @@ export function replyRecipients({ message }: SourceMessage, own: string, all: bo
   return { to, cc, skipped: leftOut([...asked, ...copied]) };
 }
 
-/** As many as a message has recipients: the draft keeps all of them. */
+/** The limit of recipients of a message: the draft stores all of them. */
 const MOST_LEFT_OUT = 100;
 
 function leftOut(addresses: readonly Address[]): readonly SkippedRecipient[] {
@@ -124,7 +124,7 @@ function leftOut(addresses: readonly Address[]): readonly SkippedRecipient[] {
   );
 }
 
-/** The subject with its prefix once, whatever prefixes of that kind it came with. */
+/** The subject with its prefix once; all prefixes of that kind are removed first. */
 export function prefixed(prefix: 'Re' | 'Fwd', subject: string | null): string {
   const pattern = prefix === 'Re' ? /^(?:re|aw|sv|antw)(?:\[\d+\])?\s*:\s*/i : /^(?:fwd?|wg|tr)\s*:\s*/i;
   let rest = asHeaderText(subject ?? '');
@@ -135,7 +135,7 @@ export function prefixed(prefix: 'Re' | 'Fwd', subject: string | null): string {
 const nameOf = ({ name, email }: Address): string =>
   asHeaderText(name === null ? email : `${name} <${email}>`);
 
-/** The text an answer stands above; null when there is none to be read. */
+/** The text quoted below a reply; null when the caller may not read it. */
 export function quotedHistory({ message, text }: SourceMessage): Appendix | null {
   if (text === null) return null;
   const when = (message.sentAt ?? message.receivedAt).toUTCString().replace('GMT', '+0000');
@@ -143,7 +143,7 @@ export function quotedHistory({ message, text }: SourceMessage): Appendix | null
   return { intro: `On ${when}, ${who ? nameOf(who) : 'somebody'} wrote:`, quoted: text, as: 'quote' };
 }
 
-/** What a forward hands on below what its writer says; `html` where the text is handed on as HTML too. */
+/** The forwarded text below the writer's own; `html` where it is forwarded as HTML too. */
 export function forwardedText({ message, text }: SourceMessage, html: string | null): Appendix {
   const { from, to, cc, subject } = message;
   const lines = [

@@ -22,7 +22,7 @@ import {
   type VersionParts,
 } from './write-version.ts';
 
-/** Received attachments are read in the caller's name. */
+/** Received attachments are read with the caller's rights. */
 export const scopesForAttachments = (inputs: readonly AttachmentInput[] | undefined): readonly Scope[] =>
   inputs?.some((input) => 'id' in input && input.id.startsWith('att_')) ? ['attachments:read'] : [];
 
@@ -69,8 +69,8 @@ export interface Start {
 }
 
 /**
- * Takes the id, stores what the first version names and appends it. The hash told before is salted with the mailbox, that
- * of the draft with its id, which is not chosen until then.
+ * Takes the id, stores what the first version names and appends it. The hash given to `admit` is salted with
+ * the mailbox, that of the draft with its id, which is chosen only then.
  */
 export async function writeStart(
   context: Context,
@@ -102,7 +102,7 @@ export async function writeStart(
   return await draftPayload(ports, draftId, state);
 }
 
-/** The draft behind a key that was used before; null when it was never made. */
+/** The draft of a key that was used before; null when it was never made. */
 export async function startedBefore(context: Context, draftId: string): Promise<Draft | null> {
   const stored = await context.ports.events.readStream(`draft-${draftId}`);
   if (stored.length === 0) return null;

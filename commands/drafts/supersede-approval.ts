@@ -6,7 +6,7 @@ import type { DraftState } from './draft.ts';
 import { giveBack } from '../operations/send-quota.ts';
 import { approvalStatus, isOpen } from '../operations/approval-state.ts';
 
-/** What the approval of a draft becomes that is not frozen for it any more: edited, or thrown away. */
+/** The end of an approval whose draft is no longer frozen for it: edited, or discarded. */
 export const overtaken = ({ status, current }: DraftState): OperationFact =>
   status === 'discarded'
     ? invalidated('draft_discarded')
@@ -21,7 +21,7 @@ export const eraseFrozen = async ({ content }: Ports, { send }: DraftState): Pro
   if (send !== null) await content.erase([send.frozen.mime_id]);
 };
 
-/** Ends the approval that the draft was in review for before it was edited or discarded. */
+/** Ends the approval that the draft was in review for before the edit or the discard. */
 export async function endReviewOf(
   ports: Ports,
   author: Author,
@@ -33,8 +33,9 @@ export async function endReviewOf(
 }
 
 /**
- * A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. The draft is
- * another one, so nothing can be sent for this approval, and what was counted is given back first: a crash in between costs nothing.
+ * Ends an open approval. A running commit finds the changed draft itself; an expired approval has already
+ * ended. Nothing can be sent for this approval any more, so its quota is given back first: a crash in between
+ * costs nothing.
  */
 export async function supersedeApproval(
   ports: Ports,

@@ -11,7 +11,10 @@ export interface OrphanedDraft {
   readonly orgId: string | null;
 }
 
-/** Discards a draft whose mailbox was removed (`contract.md` 4); one that is being sent is left to its send. */
+/**
+ * Discards a draft whose mailbox was removed (`contract.md` 4). A draft that is being sent is left to its
+ * send.
+ */
 export async function discardOrphan(ports: Ports, { draftId, orgId }: OrphanedDraft): Promise<void> {
   try {
     await decideAndAppend(ports, systemAuthor(ports, orgId), draft, {

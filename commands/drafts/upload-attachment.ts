@@ -1,4 +1,4 @@
-/** POST /drafts/:draft_id/attachments: takes a file into the content store, for the draft to refer to. */
+/** POST /drafts/:draft_id/attachments: stores a file in the content store, for the draft to refer to. */
 import { z } from 'zod';
 import { uploadEntry } from '../kernel/access-events.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
@@ -34,7 +34,7 @@ const tooLarge = (): GatewayError =>
     details: { max_bytes: MAX_UPLOAD_BYTES },
   });
 
-/** The media type of the body; its parameters, charset aside, say nothing about the file. */
+/** The media type of the body. Parameters other than the charset say nothing about the file. */
 function typeOf(contentType: string | null): string {
   const [type = '', ...parameters] = (contentType ?? 'application/octet-stream').split(';');
   const charset = parameters.find((parameter) => /^\s*charset=/i.test(parameter));

@@ -1,4 +1,4 @@
-/** A version put together: everything checked first, then stored, then named by one event. */
+/** Writes a version: everything is validated first, then stored, then named by one event. */
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -13,7 +13,7 @@ import { type NamedAttachments, storeAttachments } from './draft-attachments.ts'
 import { type DraftEnvelope, MAX_RECIPIENTS, recipientsOf, sealEnvelope } from './draft-envelope.ts';
 import { type AddressInput, addressOf, sameAddress } from './mail-address.ts';
 
-/** The envelope before its attachments are known. */
+/** The envelope without its attachments. */
 export type EnvelopeFields = Omit<DraftEnvelope, 'attachments'>;
 
 export interface VersionParts {
@@ -44,7 +44,7 @@ export function checkRecipients(fields: EnvelopeFields): void {
   throw invalid('to', `A message has at most ${String(MAX_RECIPIENTS)} recipients, To, Cc and Bcc together.`);
 }
 
-/** Throws `invalid_request` for header fields, as a caller wrote them, that the organisation's policy does not list. */
+/** Throws `invalid_request` for header fields of the input that the organisation's policy does not list. */
 export function checkHeaders(
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
   headers: object | null = {},
@@ -57,7 +57,10 @@ export function checkHeaders(
   throw invalid(`headers.${name}`, message);
 }
 
-/** Null = the mailbox's own address as it is when the message is made. Throws `invalid_request` for any other one. */
+/**
+ * Null = the mailbox's own address as it is when the message is composed. Throws `invalid_request` for any
+ * other address.
+ */
 export function senderOf(mailbox: MailboxEntry, input: AddressInput | null | undefined): Address | null {
   if (input == null) return null;
   const from = addressOf(input);
@@ -65,7 +68,7 @@ export function senderOf(mailbox: MailboxEntry, input: AddressInput | null | und
   return { name: from.name ?? mailbox.displayName, email: mailbox.email };
 }
 
-/** The fields of a draft that is written whole: what is not named is empty. */
+/** The fields of a draft that is written completely: fields that are not named are empty. */
 export const fieldsOf = (
   mailbox: MailboxEntry,
   { from, to = [], cc = [], bcc = [], reply_to = [], subject = '', headers = {} }: NewFields,
@@ -79,13 +82,17 @@ export const fieldsOf = (
   headers,
 });
 
-/** What `content_hash` is, salted with the draft's id. Keyed: a plain hash of a short text could be guessed. */
+/**
+ * The `content_hash`, salted with the draft's id. It is keyed, because a plain hash of a short text could be
+ * guessed.
+ */
 export function contentHashOf(
   ids: Ids,
   draftId: string,
   { fields, body, attachments: { attachments } }: VersionParts,
 ): string {
-  // Bytes that were sent twice have two ids and one hash: the same content is then the same version, however it came.
+  // Bytes that were uploaded twice have two ids and one hash: the same content is the same version, whatever
+  // its ids.
   const meant = attachments.map(({ id, sha256, given_inline: _, sniffed_type: __, ...shown }) => ({
     ...shown,
     bytes: sha256 ?? id,
@@ -93,7 +100,7 @@ export function contentHashOf(
   return ids.reservationName(canonicalJson({ draft: draftId, fields, body, attachments: meant }));
 }
 
-/** Stores body and attachments; what the event names exists before it is written. */
+/** Stores body and attachments: what the event names exists before the event is written. */
 export async function storeVersion(
   context: Context,
   owner: { readonly mailboxId: string; readonly draftId: string },
