@@ -64,7 +64,7 @@ export async function loadDraft(who: Who, id: string, needed: readonly MailboxSc
 
 /**
  * True when the grant reaches the folder of the draft. A reply or a forward, with what it quotes, belongs to
- * the folder of its source; any other draft to none.
+ * the folder of its source; any other draft belongs to none and is always reached.
  */
 export function liesWithin(
   locators: Locators,

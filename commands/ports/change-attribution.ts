@@ -1,35 +1,38 @@
 /**
- * The gateway's own changes of a mailbox, noted before they are made: whoever sees one on the mail server afterwards
- * knows it again, in any process, also when it is seen before its outcome is recorded.
+ * The gateway's own changes of a mailbox, noted before they are made. A process that finds one on the mail
+ * server recognizes it, also before its outcome is recorded.
  */
 
 /** A message that the gateway puts into a folder: moved, copied or appended. */
 export interface OwnArrival {
   readonly kind: 'arrives';
   readonly folder: number;
-  /** The folder's at that time; null when it was not asked. */
+  /** The UIDVALIDITY of the folder at that time; null when it was not read. */
   readonly uidValidity: number | null;
-  /** What arrived before has a lower UID: UIDNEXT before the effect, or 1. */
+  /** Messages that arrived before have a lower UID: UIDNEXT before the effect, or 1. */
   readonly fromUid: number;
-  /** Known once the server told (COPYUID, APPENDUID: RFC 4315); until then the Message-ID says which one it is. */
+  /**
+   * Known once the server reported it (COPYUID, APPENDUID: RFC 4315); until then the Message-ID identifies
+   * the message.
+   */
   readonly uid: number | null;
   /** RFC 5322 Message-ID with its brackets; null when the message has none. */
   readonly messageId: string | null;
-  /** The `msg_` id the message had before it was moved here; null for a copy and for an append. */
+  /** The `msg_` id of the message before it was moved here; null for a copy and for an append. */
   readonly previousId: string | null;
 }
 
-/** A message that the gateway takes out of a folder. */
+/** A message that the gateway removes from a folder. */
 export interface OwnDeparture {
   readonly kind: 'leaves';
   readonly folder: number;
   readonly uidValidity: number;
   readonly uid: number;
-  /** It goes on living elsewhere. */
+  /** True when the message is now in another folder. */
   readonly moved: boolean;
 }
 
-/** Flags and keywords the gateway sets and clears. */
+/** Flags and keywords that the gateway sets and clears. */
 export interface OwnFlags {
   readonly kind: 'flags';
   readonly folder: number;
@@ -41,23 +44,25 @@ export interface OwnFlags {
 
 export type OwnChange = OwnArrival | OwnDeparture | OwnFlags;
 
-/** Whose changes they are. */
+/** The originator of the changes. */
 export interface Originator {
   readonly mailboxId: string;
-  /** Null = a copy the gateway keeps for itself (Drafts): its echo is told to nobody. */
+  /** Null = a copy that the gateway keeps in Drafts: the feed does not report its change. */
   readonly operationId: string | null;
 }
 
 export interface Expectation {
   /**
-   * To be called when the effect is over and before anybody is answered: what is expected from now on (done changes with
-   * their UIDs, failed ones left out, unknown ones as they were). The folders of all changes are looked at anew at once,
-   * and until then no query is answered from their copies. Throws `store_unavailable`.
+   * To be called when the effect is over and before any answer: the changes expected from now on (done
+   * changes with their UIDs, failed ones left out, unknown ones unchanged). The folders of all changes are
+   * polled again at once; until then no query is answered from their mirror. Throws `store_unavailable`.
    */
   settle(changes: readonly OwnChange[]): Promise<void>;
 }
 
 export interface ChangeAttribution {
-  /** Resolves when every process can know the changes; only then may they be made. Throws `store_unavailable`. */
+  /**
+   * Resolves when every process can know the changes; they may be made only then. Throws `store_unavailable`.
+   */
   expect(originator: Originator, changes: readonly OwnChange[]): Promise<Expectation>;
 }

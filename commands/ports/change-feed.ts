@@ -1,48 +1,48 @@
 /**
- * What changes outside, as this process follows it: every wait is answered from here, so that nobody who waits asks the
- * mail server or the database (`contract.md` 5).
+ * External changes, as this process follows them. Every wait is answered from here, so that a waiting caller
+ * costs no request to the mail server or the database (`contract.md` 5).
  */
 import type { Position } from '../values/position.ts';
 
-/** How long a cursor is good for, and how far back changes are looked for. */
+/** How long a cursor is valid, and how far back changes are read. */
 export const FEED_DAYS = 7;
 
 export interface ChangesSoFar {
   /** Oldest first. */
   readonly changes: readonly ObservedChange[];
-  /** Nothing up to here is missing. */
+  /** No change up to here is missing. */
   readonly upTo: Position;
 }
 
-/** Somebody's eye on mailboxes or operations, by id; to be disposed of. */
+/** A watch on mailboxes or operations, by id; the caller disposes of it. */
 export interface FeedWatch extends Disposable {
-  /** True when something of them was noted since it was asked last, and at first. */
+  /** True when an event of one of them was noted since the last call, and at the first call. */
   take(): boolean;
-  /** Resolves as soon as `take` would be true, after `ms`, or at once when waiting has an end. */
+  /** Resolves as soon as `take` would return true, after `ms`, or at once when waiting ends. */
   wait(ms: number): Promise<void>;
 }
 
 export interface ChangeFeed {
-  /** Every event up to here was noted, and whoever watches it told. */
+  /** Every event up to here was noted, and its watches were notified. */
   readonly reached: Position;
-  /** The end of the log as it is now, also where it is not about mail. Throws `store_unavailable`. */
+  /** The current end of the log, of events about anything. Throws `store_unavailable`. */
   head(): Promise<Position>;
-  /** True once the process ends: whoever waits answers now. */
+  /** True once the process ends: every waiting caller is answered then. */
   readonly isEnding: boolean;
-  /** The end of `signal` ends each `wait`. */
+  /** Aborting `signal` ends each `wait`. */
   watch(ids: readonly string[], signal: AbortSignal): FeedWatch;
   /**
-   * The changes of a mailbox after a place, of the last `FEED_DAYS` days: from memory when that goes back far enough, else from
-   * the mailbox's own streams. Throws `store_unavailable`.
+   * The changes of a mailbox after a place, in the last `FEED_DAYS` days: from memory when that goes back far
+   * enough, else from the mailbox's own streams. Throws `store_unavailable`.
    */
   changesAfter(mailboxId: string, after: FeedPlace): Promise<ChangesSoFar>;
 }
 
 /** A place between two changes. */
 export interface FeedPlace {
-  /** The last event known. */
+  /** The last known event. */
   readonly position: Position;
-  /** Index of the last change known inside that event; null = all of them. */
+  /** Index of the last known change in that event; null = all of them. */
   readonly index: number | null;
 }
 
@@ -54,15 +54,18 @@ export interface ObservedChange {
   readonly uidValidity: number;
   readonly uid: number;
   readonly flags: readonly string[];
-  /** Of an `updated` message, before the change; null of one that lay in `alsoIn` and is shown in this folder now. */
+  /**
+   * The flags of an `updated` message before the change; null for one that was in `alsoIn` and is now
+   * reported in this folder.
+   */
   readonly flagsBefore: readonly string[] | null;
-  /** The own operation that did this. */
+  /** The operation of the gateway that made this change. */
   readonly operationId: string | null;
-  /** The other folders the message lay in then; empty where no message lies in two. */
+  /** The other folders the message was in then; empty where no message is in two folders. */
   readonly alsoIn: readonly number[];
 }
 
-/** True when a change lies after the place. */
+/** True when a change is after the place. */
 export const isAfter = (
   { position, index }: Pick<ObservedChange, 'position' | 'index'>,
   place: FeedPlace,

@@ -1,6 +1,6 @@
 /**
- * Bodies, uploads and frozen messages: too large and too personal for the log, so they lie encrypted beside it, streamed
- * in and out piece by piece. Whoever erases a draft or a mailbox erases its content.
+ * Bodies, uploads and frozen messages. They are too large and too personal for the log, so they are stored
+ * encrypted beside it and streamed in and out. Erasing a draft or a mailbox includes erasing its content.
  */
 
 export interface ContentOwner {
@@ -8,7 +8,7 @@ export interface ContentOwner {
   readonly draftId: string;
 }
 
-/** `upload` = handed in by a caller, who may name it; the others are the gateway's own. */
+/** `upload` = sent by a caller, who may name it; the others belong to the gateway. */
 export type ContentKind = 'upload' | 'body' | 'mime';
 
 export interface NewContent {
@@ -18,9 +18,9 @@ export interface NewContent {
   readonly owner: ContentOwner;
   readonly filename: string | null;
   readonly contentType: string;
-  /** More is refused. */
+  /** Larger content is refused. */
   readonly maxBytes: number;
-  /** Erased after this unless `keep` was called; null = kept. */
+  /** Erased after this unless `keep` was called; null = does not expire. */
   readonly expiresAt: Date | null;
 }
 
@@ -30,33 +30,33 @@ export interface StoredContent extends Pick<
 > {
   /** Bytes. */
   readonly size: number;
-  /** Of the bytes, hex. */
+  /** Of the bytes, in hex. */
   readonly sha256: string;
 }
 
 export interface ContentStore {
   /**
-   * Stores bytes as they come, one chunk in memory at a time. Throws `payload_too_large`, `store_unavailable` and what the
-   * source throws; nothing is left of it then.
+   * Stores bytes as they arrive, one chunk in memory at a time. Throws `payload_too_large`,
+   * `store_unavailable` and what the source throws; then nothing is stored.
    */
   put(content: NewContent, bytes: AsyncIterable<Uint8Array>): Promise<StoredContent>;
-  /** Null when there is none: never stored whole, or erased. */
+  /** Null when the content was never completely stored, or was erased. */
   describe(id: string): Promise<StoredContent | null>;
   /**
-   * The bytes from an offset on, read as fast as they are taken. Throws `not_found` when the content is gone, and
-   * `ContentAltered`.
+   * The bytes from an offset on, read as fast as they are consumed. Throws `not_found` when the content is
+   * gone, and `ContentAltered`.
    */
   open(id: string, from?: number): AsyncIterable<Uint8Array>;
-  /** Takes away the expiry of those that are there; the answer names them. */
+  /** Removes the expiry of the contents that exist, and returns their ids. */
   keep(ids: readonly string[]): Promise<ReadonlySet<string>>;
   erase(ids: readonly string[]): Promise<void>;
   eraseDraft(draftId: string): Promise<void>;
   eraseMailbox(mailboxId: string): Promise<void>;
-  /** Erases what nobody kept in time; the answer counts them. */
+  /** Erases the content that was not kept in time, and returns the number. */
   eraseExpired(now: Date): Promise<number>;
 }
 
-/** Stored bytes are not what was put there. */
+/** The stored bytes are not the ones that were put there. */
 export class ContentAltered extends Error {
   constructor(id: string) {
     super(`content ${id} was altered`);

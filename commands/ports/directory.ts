@@ -1,6 +1,7 @@
 /**
- * Who may do what, as this process knows it: an in-memory copy of `read.directory`, followed by the process's own
- * subscription (docs/architecture.md#rights). Read at each request, never from a token's claims.
+ * The rights as this process knows them: an in-memory copy of `read.directory`, kept up to date by the
+ * process's own subscription (docs/architecture.md#rights). Every request reads it; a token's claims are
+ * never used.
  */
 import type { HostSettings } from './mail-port.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
@@ -46,7 +47,7 @@ export interface TokenEntry {
   readonly secretHash: string | null;
 }
 
-/** A person who is signed in; what becomes of it when nobody uses it is not told here (`session-use.ts`). */
+/** The session of a signed-in person. `session-use.ts` decides when an unused one ends. */
 export interface SessionEntry {
   readonly id: string;
   readonly orgId: string;
@@ -55,17 +56,20 @@ export interface SessionEntry {
   /** Null once its owner was erased. */
   readonly secretHash: string | null;
   readonly startedAt: string;
-  /** At the latest, however often it is used. */
+  /** The latest end, however often the session is used. */
   readonly expiresAt: string;
   readonly steppedUpUntil: string | null;
   readonly endedAt: string | null;
-  /** Address and user agent it was started from, sealed for the person. */
+  /** The address and user agent that started the session, sealed for the person. */
   readonly client: Sealed | null;
 }
 
-/** The sessions of one person, oldest first; those that were over for a day are left out when another one starts. */
+/**
+ * The sessions of one person, oldest first. When another one starts, those that ended more than a day ago are
+ * left out.
+ */
 export interface PersonSessionsEntry {
-  /** The person's. */
+  /** The person's id. */
   readonly id: string;
   readonly sessions: readonly SessionEntry[];
 }
@@ -86,7 +90,7 @@ export interface GrantEntry {
 export type MailboxState =
   | 'pending' | 'connecting' | 'syncing' | 'connected' | 'degraded' | 'connection_failed' | 'auth_failed' | 'paused' | 'removed'; // prettier-ignore
 
-/** Reason of a `pending` mailbox whose provider has to be authorized first. */
+/** The reason of a `pending` mailbox whose provider must be authorized first. */
 export const AUTHORIZATION_REQUIRED = 'authorization_required';
 
 export type FolderAvailability = 'selectable' | 'container' | 'missing';
@@ -94,7 +98,9 @@ export type FolderAvailability = 'selectable' | 'container' | 'missing';
 export interface FolderEntry {
   readonly number: number;
   readonly path: string;
-  /** `container` only holds other folders, `missing` is gone from the server; absent = it can hold messages. */
+  /**
+   * `container` holds only other folders, `missing` is gone from the server; absent = it can hold messages.
+   */
   readonly availability?: FolderAvailability;
 }
 
@@ -106,7 +112,7 @@ export interface MailboxEntry {
   readonly displayName: string | null;
   readonly provider: string;
   readonly authType: 'password' | 'oauth2';
-  /** The provider has to be authorized before anything is tried; absent = no. */
+  /** The provider must be authorized before any connection; absent = no. */
   readonly awaitsAuthorization?: boolean;
   readonly imap: HostSettings;
   readonly smtp: HostSettings | null;
@@ -115,22 +121,22 @@ export interface MailboxEntry {
   readonly capabilities: readonly string[];
   /** By number; a renamed folder keeps its number. */
   readonly folders: readonly FolderEntry[];
-  /** There are more, which a grant does not reach (`asReached`). */
+  /** There are more folders, which a grant does not reach (`asReached`). */
   readonly hasHiddenFolders?: boolean;
   /** Roles set by a person; the server's own come from the folder list. */
   readonly folderRoles: Readonly<Partial<Record<FolderRole, number | null>>>;
-  /** Roles as the server's SPECIAL-USE or the folder names tell them, by folder number. */
+  /** Roles by the server's SPECIAL-USE or by folder names, by folder number. */
   readonly detectedRoles: Readonly<Partial<Record<FolderRole, number>>>;
   readonly trustedAuthservIds: readonly string[];
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Set while a removed mailbox can still be restored; erased after it. */
+  /** Set while a removed mailbox can be restored; it is erased at this time. */
   readonly eraseAt: string | null;
-  /** Counts up with each event of the mailbox: its ETag. */
+  /** Increases with each event of the mailbox: its ETag. */
   readonly version: number;
 }
 
-/** What an organisation set; its id is that of the organisation. */
+/** The policy of an organisation; its id is that of the organisation. */
 export interface PolicyEntry extends Policy {
   readonly id: string;
 }
@@ -145,7 +151,7 @@ export interface DirectoryState {
   readonly tokenIdByHash: ReadonlyMap<string, string>;
   readonly sessions: ReadonlyMap<string, SessionEntry>;
   readonly sessionIdByHash: ReadonlyMap<string, string>;
-  /** By person. */
+  /** By person id. */
   readonly personSessions: ReadonlyMap<string, PersonSessionsEntry>;
   readonly mailboxes: ReadonlyMap<string, MailboxEntry>;
   /** Block of mailbox numbers → the highest number taken in it (`mailbox-number.ts`). */
@@ -155,16 +161,19 @@ export interface DirectoryState {
   readonly grantIds: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** principal id → ids of the mailboxes it has a grant on. */
   readonly mailboxIdsByPrincipal: ReadonlyMap<string, ReadonlySet<string>>;
-  /** org id → its own policy; without one the built-in policy holds. */
+  /** org id → its own policy; without one the built-in policy applies. */
   readonly policies: ReadonlyMap<string, PolicyEntry>;
 }
 
 export interface Directory {
   readonly state: DirectoryState;
-  /** Counts up with every change applied, so that what is derived from `state` can be kept. */
+  /** Increases with every applied change, so that what is derived from `state` can be cached. */
   readonly version: number;
-  /** False while the copy may lack a change that was answered somewhere: then nobody's rights are known. */
+  /**
+   * False while the copy may lack a change that another process has already answered: no rights are known
+   * then.
+   */
   readonly isCurrent: boolean;
-  /** Resolves when the copy holds the position. Throws `store_unavailable` after a second. */
+  /** Resolves when the copy includes the position. Throws `store_unavailable` after a second. */
   waitFor(position: Position): Promise<void>;
 }

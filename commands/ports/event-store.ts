@@ -1,8 +1,8 @@
-/** The event log as the gateway sees it: append at an exact revision, read, subscribe. */
+/** The event log: append at an exact revision, read, subscribe. */
 import type { Position } from '../values/position.ts';
 import type { NewEvent, StoredEvent } from '../values/event.ts';
 
-/** Exact revision of the last event known, or that the stream must not exist. ANY is never used. */
+/** The exact revision of the last known event, or that the stream must not exist. ANY is never used. */
 export type ExpectedRevision = bigint | 'no-stream';
 
 export interface Appended {
@@ -38,8 +38,8 @@ export interface EventStore {
    */
   readAll(after: Position | null, most: number): Promise<readonly StoredEvent[]>;
   /**
-   * Every event after `from` (null = from the start), for ever, resubscribing by itself from the last item handed out.
-   * Ends only when the signal aborts.
+   * Every event after `from` (null = from the start), without end. The subscription reconnects automatically
+   * from the last item it yielded. It ends only when the signal aborts.
    */
   subscribeToAll(
     from: Position | null,
@@ -48,7 +48,9 @@ export interface EventStore {
   ): AsyncIterable<SubscriptionItem>;
 }
 
-/** The stream is not at the revision the append expected. `actual` is null when the store did not say. */
+/**
+ * The stream is not at the revision the append expected. `actual` is null when the store did not report it.
+ */
 export class WrongExpectedRevision extends Error {
   readonly streamName: string;
   readonly actual: bigint | 'no-stream' | null;

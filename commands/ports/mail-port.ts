@@ -1,6 +1,6 @@
 /**
- * The mail side as the rest of the gateway sees it: folders and messages by number and UID, typed refusals instead of
- * an IMAP client's odd results. Paths and credentials stay behind it.
+ * The mail side of the gateway: folders and messages by number and UID, and typed refusals instead of the
+ * results of an IMAP client. Paths and credentials stay behind it.
  */
 import type { Filter } from '../mail/mail-filter.ts';
 import type { Position } from '../values/position.ts';
@@ -23,12 +23,12 @@ export interface HostSettings {
   readonly security: ConnectionSecurity;
 }
 
-/** What a login needs; an access token is fresh when it is handed out. */
+/** The data of a login; an access token is fresh when it is returned. */
 export type MailLogin =
   | { readonly kind: 'password'; readonly username: string; readonly password: string }
   | { readonly kind: 'oauth2'; readonly username: string; readonly accessToken: string };
 
-/** Two lanes per mailbox, so that a long query never keeps an action waiting. */
+/** Two priorities per mailbox, so that a long query never delays an action. */
 export type Priority = 'interactive' | 'bulk';
 
 export interface FolderListing {
@@ -43,12 +43,18 @@ export interface FolderListing {
   readonly uidValidity: number | null;
 }
 
-/** A query's answer, and from where in the log a wait goes on: nothing the answer shows comes again, nothing is missed. */
+/**
+ * A query's answer, and the position from which a wait continues: it repeats nothing of the answer and misses
+ * nothing.
+ */
 export interface MailAnswer extends MailQueryAnswer {
   readonly asOf: Position;
 }
 
-/** What one IMAP action did to one message. `newPlace` is null when the server does not tell (no UIDPLUS). */
+/**
+ * The effect of one IMAP action on one message. The new place is null when the server does not report it (no
+ * UIDPLUS).
+ */
 export type ActionOutcome =
   | { readonly outcome: 'done'; readonly newUid: number | null; readonly newUidValidity: number | null }
   | { readonly outcome: 'failed'; readonly reason: 'missing' | 'rejected'; readonly text: string }
@@ -59,20 +65,20 @@ export interface FlagChange {
   readonly remove: readonly string[];
 }
 
-/** What a reconciler looks at after a cut-off action. */
+/** What a reconciler reads after an interrupted action. */
 export interface Sighting {
-  /** The UIDs of the source that are still there with the same UIDVALIDITY. */
+  /** The UIDs that are still in the source folder with the same UIDVALIDITY. */
   readonly presentUids: ReadonlySet<number>;
   readonly flagsByUid: ReadonlyMap<number, readonly string[]>;
 }
 
-/** A connection borrowed for the time of one operation or query. Every method throws a typed `GatewayError`. */
+/** A connection borrowed for one operation or query. Every method throws a typed `GatewayError`. */
 export interface MailSession {
   readonly capabilities: ServerCapabilities;
   listFolders(): Promise<readonly FolderListing[]>;
   createFolder(path: string): Promise<void>;
   query(query: MailQuery): Promise<MailQueryAnswer>;
-  /** The messages at these places, in the order asked; null where a place is stale. */
+  /** The messages at these places, in the order requested; null where a place is stale. */
   fetch(
     refs: readonly MessageRef[],
     depth: MailQuery['depth'],
@@ -80,11 +86,11 @@ export interface MailSession {
     bodySource?: BodySource,
   ): Promise<readonly (FetchedMessage | null)[]>;
   /**
-   * The messages at these places before an action on them, in the order asked; null where a place is stale. What others did a
-   * moment ago may not show yet: the action itself finds that out.
+   * The messages at these places before an action on them, in the order requested; null where a place is
+   * stale. Very recent changes by others may be missing: the action itself finds them.
    */
   identify(refs: readonly MessageRef[]): Promise<readonly (Identified | null)[]>;
-  /** A leaf of a message by its ordinal; null where the place is stale, or the message has no such leaf. */
+  /** A leaf of a message by its ordinal; null where the place is stale or the message has no such leaf. */
   describePart(ref: MessageRef, part: number): Promise<PartDescription | null>;
   /**
    * At most `length` raw bytes from `offset` of a part (`path`), or of the whole message (null); fewer only at the end.
@@ -92,15 +98,15 @@ export interface MailSession {
    */
   readBytes(ref: MessageRef, path: string | null, offset: number, length: number): Promise<Uint8Array | null>;
   /**
-   * Calls `assertMayWrite` right before each command that moves, copies, flags, adds or removes messages; what it throws
-   * ends the action without that command, and comes out of the method that was called.
+   * Calls `assertMayWrite` directly before each command that moves, copies, flags, adds or removes messages.
+   * When it throws, the action ends without that command, and the called method throws the error.
    */
   guardWrites(assertMayWrite: () => void): void;
-  /** UIDVALIDITY and UIDNEXT of a folder now. */
+  /** The current UIDVALIDITY and UIDNEXT of a folder. */
   folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }>;
   /**
-   * Runs one action on messages of one folder, in one command where the server can. The answer has one outcome per
-   * UID asked. A connection that breaks in the middle answers `unknown`, never throws.
+   * Runs one action on messages of one folder, in one command where the server can. Returns one outcome per
+   * requested UID. A connection that breaks in the middle gives `unknown`; it never throws.
    */
   moveMessages(
     folder: FolderRef,
@@ -120,11 +126,12 @@ export interface MailSession {
     uids: readonly number[],
     change: FlagChange,
   ): Promise<ReadonlyMap<number, ActionOutcome>>;
-  /** What is there now of these UIDs. An other UIDVALIDITY sees nothing. */
+  /** Which of these UIDs are there now, with their flags. With another UIDVALIDITY there are none. */
   look(folder: FolderRef, uidValidity: number, uids: readonly number[]): Promise<Sighting>;
   /**
-   * Puts a message into a folder, flags with their backslash, `at` as its INTERNALDATE. The answer is where it lies, or
-   * null when the server does not tell. Never tried twice: after a broken connection only a look tells.
+   * Appends a message to a folder, with flags written with their backslash, and `at` as its INTERNALDATE.
+   * Returns its place, or null when the server does not report it. Never retried: after a broken connection
+   * only a search shows whether it is there.
    */
   append(
     folder: FolderRef,
@@ -133,8 +140,8 @@ export interface MailSession {
     at: Date,
   ): Promise<{ readonly uidValidity: number; readonly uid: number } | null>;
   /**
-   * Takes exactly these messages out of a folder for good, whatever else is marked there. Throws `operation_unsupported`
-   * without UIDPLUS; outcomes as of the actions above.
+   * Removes exactly these messages from a folder permanently, whatever other messages are marked as deleted.
+   * Throws `operation_unsupported` without UIDPLUS; outcomes as for the actions above.
    */
   expungeMessages(
     folder: FolderRef,
@@ -152,21 +159,24 @@ export interface MailPort {
    */
   withMailbox<T>(mailboxId: string, lane: Priority, work: (mail: MailSession) => Promise<T>): Promise<T>;
   /**
-   * Answers from the mailbox's index when that holds all the server has, else live: on `live` where a connection is
-   * borrowed already. Throws like `withMailbox`; `filter_unsupported` where it cannot be answered truthfully, and
-   * `index_building` where it soon can be.
+   * Answers from the mirror when it equals the server, else live: on `live` where a connection is already
+   * borrowed. Throws like `withMailbox`; `filter_unsupported` where no truthful answer is possible, and
+   * `index_building` where it soon will be.
    */
   query(mailboxId: string, query: MailQuery, live?: MailSession): Promise<MailAnswer>;
-  /** The filter with each thread id as messages carry it now: to be asked after they were fetched. Throws `index_building`. */
+  /**
+   * The filter with each thread id as messages carry it now; to be called after they were fetched. Throws
+   * `index_building`.
+   */
   withThreadIds(mailboxId: string, filter: Filter): Promise<Filter>;
   testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
-  /** Throws `target_blocked` when a host is not public and no egress rule opens it. */
+  /** Throws `target_blocked` when a host is not public and no egress rule allows it. */
   assertReachable(settings: HostSettings): Promise<void>;
-  /** Ends the mailbox's connections: its settings changed, it was paused or removed. */
+  /** Closes the mailbox's connections, after its settings changed or it was paused or removed. */
   disconnect(mailboxId: string): Promise<void>;
 }
 
-/** How far a trial connection to a mail server came. */
+/** How far a test connection to a mail server came. */
 export interface ConnectionReport {
   readonly ok: boolean;
   readonly stage: 'egress' | 'connect' | 'tls' | 'greeting' | 'login' | 'ready';
@@ -174,15 +184,15 @@ export interface ConnectionReport {
   readonly error?: string;
 }
 
-/** What a mail server said it can, as far as the gateway asks. */
+/** The capabilities of a mail server that the gateway uses. */
 export interface ServerCapabilities {
   readonly move: boolean;
   readonly uidPlus: boolean;
   readonly specialUse: boolean;
   readonly condstore: boolean;
   readonly idle: boolean;
-  /** One message may lie in several folders at once (X-GM-EXT-1). */
+  /** One message may be in several folders at once (X-GM-EXT-1). */
   readonly sharesMessages: boolean;
-  /** The server's own words, upper case, sorted. */
+  /** The names as the server sent them, upper case, sorted. */
   readonly names: readonly string[];
 }

@@ -1,50 +1,50 @@
 /**
- * HTML and Markdown that others wrote, made into something that may be handed out: apart from the thread that answers requests,
- * bounded in time and memory.
+ * Converts HTML and Markdown from other people into content that is safe to return. It runs outside the
+ * thread that answers requests, with limits on time and memory.
  */
 import type { ReadAs, ReadHtml } from '../html/read-html.ts';
 import { type WrittenMarkup, type RenderedMarkup } from '../html/written-markup.ts';
 
-/** A body as an approver is shown it: safe HTML, and the same as text. */
+/** A body as it is shown to an approver: safe HTML, and the same as text. */
 export interface ShownBody {
   readonly html: string;
   readonly text: string;
-  /** There is more of it than is shown. */
+  /** True when the body is longer than what is shown. */
   readonly isCut: boolean;
-  /** Places where characters that nobody sees, or runs of blanks, are marked. */
+  /** Marked places with invisible characters or runs of blanks. */
   readonly invisibleMarks: number;
-  /** Hosts marked because they look like others. */
+  /** Hosts that are marked because they look like others. */
   readonly lookAlikeHosts: number;
 }
 
 export interface ShownMail extends ShownBody {
   readonly hiddenChars: number;
-  /** Of less than 8 pixels, or of an unknown size. */
+  /** Characters smaller than 8 pixels, or of an unknown size. */
   readonly smallChars: number;
-  /** Of a contrast under 2, or of an unknown colour. */
+  /** Characters with a contrast under 2, or of an unknown colour. */
   readonly faintChars: number;
-  /** Pictures that a reader's program would load from somewhere. */
+  /** Pictures that a reader's mail program would load from another host. */
   readonly remotePictures: number;
   /** Links whose text names another host. */
   readonly misleadingLinks: number;
-  /** Some style moves, covers or turns text round: others may see it elsewhere than it stands here. */
+  /** A style moves, covers or rotates text: others may see it at another place than here. */
   readonly movesText: boolean;
 }
 
-/** Both parts of a message that is to be approved; `mail` is null for one without HTML. */
+/** Both parts of a message to be approved; `mail` is null for a message without HTML. */
 export interface ShownParts {
   readonly mail: ShownMail | null;
   readonly text: ShownBody;
 }
 
-/** Attachment ids by Content-ID: what stands for `cid:` pictures. */
+/** Attachment ids by Content-ID: the replacements of `cid:` pictures. */
 export type InlineImages = Readonly<Record<string, string>>;
 
 export interface Markup {
-  /** Throws `MarkupRefused`; `overloaded`, as both others. */
+  /** Throws `MarkupRefused`, and `overloaded` as both other methods do. */
   readonly render: (written: WrittenMarkup) => Promise<RenderedMarkup>;
-  /** A received message's HTML; `isUnreadable` where it takes too long or too much memory. */
+  /** The HTML of a received message; `isUnreadable` where it takes too much time or memory. */
   readonly read: (html: string, as: ReadAs, images: InlineImages) => Promise<ReadHtml>;
-  /** What an approver is shown of a body. Throws `MarkupRefused` for one that takes too long or too much memory. */
+  /** A body as it is shown to an approver. Throws `MarkupRefused` when it takes too much time or memory. */
   readonly show: (parts: { readonly html: string | null; readonly text: string }) => Promise<ShownParts>;
 }

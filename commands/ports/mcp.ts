@@ -1,4 +1,4 @@
-/** What the MCP endpoint keeps in Postgres: sessions, tasks, and which replica runs a call. */
+/** The state of the MCP endpoint in Postgres: sessions, tasks, and which replica runs a call. */
 import type { Sealed } from '../values/sealed.ts';
 
 export interface McpSession {
@@ -13,13 +13,19 @@ export interface McpSession {
 /** MCP sessions in Postgres (`vault`), sliding 24 h. */
 export interface McpSessions {
   create(session: McpSession): Promise<void>;
-  /** Null when unknown or expired. Touches at most once a minute; may be a copy up to `maxAgeMs` old (0 = the row). */
+  /**
+   * Null when unknown or expired. Extends the session at most once a minute; may return a cached row up to
+   * `maxAgeMs` old (0 = the row itself).
+   */
   find(id: string, maxAgeMs: number): Promise<McpSession | null>;
   setAdvancedTools(id: string, enabled: boolean): Promise<void>;
   end(id: string): Promise<void>;
 }
 
-/** Requests of MCP sessions under way: whoever sent one may cancel it, on whatever replica the word arrives. */
+/**
+ * Running requests of MCP sessions: their sender may cancel one, and the cancellation may arrive at any
+ * replica.
+ */
 
 export interface CallName {
   readonly sessionId: string;
@@ -27,7 +33,7 @@ export interface CallName {
   readonly requestId: string | number;
 }
 
-/** A call while its client waits for the answer; disposed when nobody does any more. */
+/** A call while its client waits for the answer; disposed when the client no longer waits. */
 export interface OpenCall extends Disposable {
   /** Aborts when the client cancels the call. */
   readonly cancelled: AbortSignal;
@@ -35,14 +41,20 @@ export interface OpenCall extends Disposable {
 
 export interface McpCalls {
   open(call: CallName): OpenCall;
-  /** Cancels the call, here or on another replica. Nothing happens when it is over or unknown. Throws `store_unavailable`. */
+  /**
+   * Cancels the call, here or on another replica. Does nothing when it is over or unknown. Throws
+   * `store_unavailable`.
+   */
   cancel(call: CallName): Promise<void>;
 }
 
-/** Tool calls that go on after they were answered (MCP 2025-11-25, `contract.md` 16): what every replica knows of them. */
+/**
+ * Tool calls that continue after they were answered (MCP 2025-11-25, `contract.md` 16), as every replica
+ * knows them.
+ */
 export type TaskStatus = 'working' | 'completed' | 'failed' | 'cancelled';
 
-/** Whose a task is: nobody else ever hears of it. */
+/** The owner of a task; no other principal can read it. */
 export interface TaskOwner {
   readonly orgId: string;
   readonly principalId: string;
@@ -52,7 +64,7 @@ export interface NewTask extends TaskOwner {
   readonly id: string;
   readonly tool: string;
   readonly ttlMs: number;
-  /** The call's input as JSON: who fetches the outcome must still be allowed the call. */
+  /** The call's input as JSON: a caller who fetches the outcome must still be allowed the call. */
   readonly input: Sealed;
 }
 
@@ -69,34 +81,37 @@ export interface McpTask {
 export interface TaskEnd {
   readonly status: Exclude<TaskStatus, 'working'>;
   readonly statusMessage: string | null;
-  /** What the call answered; null when it was cut off or cancelled. */
+  /** The answer of the call; null when it was interrupted or cancelled. */
   readonly outcome: Sealed | null;
 }
 
-/** A place in the list of tasks, which is in order of creation. */
+/** A place in the list of tasks, ordered by creation. */
 export interface TaskPlace {
   readonly createdAt: Date;
   readonly id: string;
 }
 
 /**
- * Tasks in Postgres until their ttl is over. A task is run by whoever holds the lease of its id: one that works without a
- * lease was cut off, and is failed from the moment anybody looks.
+ * Tasks in Postgres until their ttl ends. The holder of the lease of its id runs a task. A working task
+ * without a lease was interrupted, and is reported as failed from the next read on.
  */
 export interface McpTasks {
-  /** Takes the lease of the id and makes a working task. Throws `rate_limited` when its owner has as many as may be. */
+  /**
+   * Takes the lease of the id and creates a working task. Throws `rate_limited` when the owner has the
+   * maximum number.
+   */
   create(task: NewTask): Promise<McpTask>;
-  /** Null for an unknown task, somebody else's, and one whose time is over. */
+  /** Null for an unknown task, one of another owner, and an expired one. */
   find(owner: TaskOwner, id: string): Promise<McpTask | null>;
   /** Oldest first. */
   list(owner: TaskOwner, after: TaskPlace | null, most: number): Promise<readonly McpTask[]>;
-  /** Input and outcome of a task of this owner; null as `find` has it. */
+  /** Input and outcome of a task of this owner; null as in `find`. */
   contents(
     owner: TaskOwner,
     id: string,
   ): Promise<{ readonly input: Sealed; readonly outcome: Sealed | null } | null>;
-  /** Ends a working task for good. Null when it is none: what has ended never changes. */
+  /** Ends a working task permanently. Null when it is not working: an ended task never changes. */
   end(owner: TaskOwner, id: string, end: TaskEnd): Promise<McpTask | null>;
-  /** Gives up the lease, once the run is over. */
+  /** Releases the lease once the run is over. */
   release(id: string): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** Turning what a draft says into the exact bytes of an Internet message (RFC 5322, RFC 2045). */
+/** Composes the exact bytes of an Internet message from a draft (RFC 5322, RFC 2045). */
 import type { Address } from '../mail/message.ts';
 
 export interface ComposedAttachment {
   readonly filename: string | null;
   readonly contentType: string;
-  /** Shown inside the HTML under this Content-ID, without brackets; null = an ordinary attachment. */
+  /** The Content-ID, without brackets, under which the HTML shows it; null = an ordinary attachment. */
   readonly contentId: string | null;
-  /** Read once, when its turn comes. */
+  /** Read once, when the composer reaches the attachment. */
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
@@ -25,14 +25,14 @@ export interface MessageToCompose {
   readonly text: string;
   readonly html: string | null;
   readonly attachments: readonly ComposedAttachment[];
-  /** Null = no Date header: the sender adds it in front. */
+  /** Null = no Date header: the send adds it in front. */
   readonly date: Date | null;
 }
 
 export interface MessageComposer {
   /**
-   * The message, CRLF line ends, no line over 998 bytes, no Bcc; ASCII only unless an address has a non-ASCII local part
-   * (RFC 6532). Fails with what an attachment's bytes throw.
+   * The message with CRLF line ends, no line over 998 bytes, and no Bcc; ASCII only unless an address has a
+   * non-ASCII local part (RFC 6532). Throws what the bytes of an attachment throw.
    */
   compose(message: MessageToCompose): AsyncIterable<Uint8Array>;
 }

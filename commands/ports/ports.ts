@@ -1,6 +1,6 @@
 /**
- * Everything outside the process, as small interfaces named for the role. `infra` implements them, one composition
- * root hands them in; tests own the clock and the ids.
+ * The interfaces to everything outside the process, small and named for their role. `infra` implements them,
+ * one composition root passes them in, and tests control the clock and the ids.
  */
 import type { ChangeFeed } from './change-feed.ts';
 import type { ContentStore } from './content-store.ts';
@@ -21,7 +21,10 @@ import type { EventStore } from './event-store.ts';
 
 export interface Clock {
   now(): Date;
-  /** Milliseconds on a clock that never steps: for rates, pauses and time-outs. Comparable within this process only. */
+  /**
+   * Milliseconds on a clock that never steps: for rates, pauses and time-outs. Comparable only within this
+   * process.
+   */
   elapsedMs(): number;
   /** Resolves after `milliseconds`, or at once when the signal aborts. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
@@ -30,13 +33,13 @@ export interface Clock {
 export interface Ids {
   newId(prefix: IdPrefix): string;
   newUuid(): string;
-  /** 128 random bits in hex: what keeps a hash from being guessed. */
+  /** 128 random bits in hex: they prevent guessing a hash. */
   newNonce(): string;
   /** 128 random bits in base64url: the salt of one event. */
   newSalt(): string;
-  /** The id an Idempotency-Key stands for, in the scope (org, principal). */
+  /** The id of an Idempotency-Key in the scope (org, principal). */
   idForKey(prefix: IdPrefix, orgId: string, principalId: string, key: string): string;
-  /** HMAC-SHA-256 of `text` as hex, for stream names that must not tell what they reserve. */
+  /** HMAC-SHA-256 of `text` in hex, for stream names that must not reveal what they reserve. */
   reservationName(text: string): string;
 }
 
@@ -52,11 +55,11 @@ export interface Sql {
 /** Personal fields inside events (docs/architecture.md#events-are-the-truth). Keys live in `vault`, one per principal or mailbox. */
 export interface PersonalData {
   seal(ownerId: string, text: string): Promise<Sealed>;
-  /** The text, or null when the owner's key was erased. Throws only when the database is away. */
+  /** The text, or null when the owner's key was erased. Throws only when the database is unavailable. */
   open(sealed: Sealed): Promise<string | null>;
 }
 
-/** A message's place: mailbox and folder by number, so a locator says nothing of names. */
+/** The place of a message: mailbox and folder by number, so that a locator reveals no names. */
 export interface MessagePlace {
   readonly mailboxNumber: number;
   readonly folderNumber: number;
@@ -64,29 +67,34 @@ export interface MessagePlace {
   readonly uid: number;
 }
 
-/** Sealed locators (`contract.md` 1): deterministic, unforgeable, no look-up. */
+/** Sealed locators (`contract.md` 1): deterministic, unforgeable, without a lookup. */
 export interface Locators {
   message(place: MessagePlace): string;
   folder(mailboxNumber: number, folderNumber: number): string;
   thread(mailboxNumber: number, rootMessageId: string): string;
   /** `part` = the ordinal of the part among the leaves of its message, from 1. */
   attachment(place: MessagePlace, part: number): string;
-  /** Null when the text is no message id this gateway made. */
+  /** Null when the text is not a message id of this gateway. */
   openMessage(id: string): MessagePlace | null;
   openFolder(id: string): { readonly mailboxNumber: number; readonly folderNumber: number } | null;
-  /** Null when the text is no attachment id this gateway made. */
+  /** Null when the text is not an attachment id of this gateway. */
   openAttachment(id: string): { readonly place: MessagePlace; readonly part: number } | null;
 }
 
-/** `work.lease`: who runs an operation now. Held by this process's run id for 30 s, renewed every 10 s. */
+/**
+ * `work.lease`: which process runs an operation now. Held by this process's run id for 30 s, renewed every 10
+ * s.
+ */
 export interface Leases {
   readonly runId: string;
   /** Takes or keeps the lease. False when another live run holds it. */
   acquire(name: string): Promise<boolean>;
   release(name: string): Promise<void>;
-  /** True while nobody else can hold it: by a clock that a paused process cannot stop, and without asking anybody. */
+  /**
+   * True while no other process can hold it, by a clock that a paused process cannot stop. Needs no query.
+   */
   isHeld(name: string): boolean;
-  /** Null when nobody holds it (never taken, released or run out). */
+  /** Null when no process holds it (never taken, released or expired). */
   holder(name: string): Promise<{ readonly runId: string; readonly until: Date } | null>;
 }
 
@@ -94,7 +102,7 @@ export interface Leases {
 export interface AccessLog {
   /** Resolves when the line is in the stream. Throws `store_unavailable` when it cannot be. */
   record(entry: AccessEntry): Promise<void>;
-  /** A refusal of nobody known: counted per minute and source. */
+  /** A refusal of an unauthenticated caller: counted per minute and source. */
   countRefusal(code: string, source: string): void;
 }
 
@@ -110,7 +118,7 @@ export interface Log {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** What the gateway lets a caller do per minute, and at once (`contract.md` 15). */
+/** What a caller may do per minute, and concurrently (`contract.md` 15). */
 export interface Limits {
   readonly readsPerMinute: number;
   readonly writesPerMinute: number;
@@ -119,41 +127,41 @@ export interface Limits {
   readonly providerConnections: number;
   readonly jsonBodyBytes: number;
   readonly mcpResultBytes: number;
-  /** Of one agent. */
+  /** For one agent. */
   readonly sendsPerHour: number;
-  /** Of one account, and from one address. */
+  /** For one account, and from one address. */
   readonly signInsPerMinute: number;
 }
 
-/** How long a send waits for what (`contract.md` 7 and 10). */
+/** The waiting times of a send (`contract.md` 7 and 10). */
 export interface SendTimes {
-  /** Pauses after the first, second, … attempt that surely sent nothing; the last one repeats. */
+  /** Pauses after the first, second, … attempt that certainly sent nothing; the last one repeats. */
   readonly retryAfterMs: readonly number[];
-  /** After this long, counted from the first attempt, no other one is made. */
+  /** After this time, counted from the first attempt, no other attempt is made. */
   readonly giveUpAfterMs: number;
-  /** A send that was cut off is judged no sooner: until then a copy of it may still turn up. */
+  /** An interrupted send is judged no earlier than this: until then a Sent copy may still appear. */
   readonly judgeAfterMs: number;
-  /** How long the gateway waits for a mail server that files the Sent copy itself. */
+  /** How long the gateway waits for a mail server that files the Sent copy. */
   readonly ownCopyWithinMs: number;
 }
 
 export interface ServerInfo {
   readonly baseUrl: string;
   readonly version: string;
-  /** Short id of the event log: places in another log mean nothing here. */
+  /** Short id of the event log: positions in another log have no meaning here. */
   readonly logId: string;
   readonly limits: Limits;
   readonly sendTimes: SendTimes;
   readonly mcpTextBlock: boolean;
-  /** Where this installation numbers its mailboxes; 0 is the first block. */
+  /** The block in which this installation numbers its mailboxes; 0 is the first. */
   readonly mailboxNumberBlock: number;
-  /** MCP revisions spoken, newest first. */
+  /** The supported MCP revisions, newest first. */
   readonly mcpRevisions: readonly string[];
-  /** An answer that breaks its schema is an error (tests), not only a log line. */
+  /** An answer that violates its schema is an error (tests), not only a log line. */
   readonly strictOutput: boolean;
 }
 
-/** Waits until this process's read models hold a position, at most a second. True when they do. */
+/** Waits at most a second until this process's read models include a position. True when they do. */
 export interface ReadModels {
   waitFor(position: Position, timeoutMs: number): Promise<boolean>;
 }
@@ -192,25 +200,29 @@ export interface Ports {
   readonly server: ServerInfo;
 }
 
-/** Recipients of a mailbox as the gateway itself knows them: what a policy can rely on. */
+/** The recipients of a mailbox as the gateway itself knows them: policy can rely on them. */
 export interface Contacts {
   /**
-   * Those of the addresses that the gateway sent a mail to from the mailbox, taken by the mail server. What lies in folders says nothing
-   * here: a sender puts it there, and a caller who may move messages chooses the folder. Throws `store_unavailable`.
+   * The addresses that the gateway sent a mail to from the mailbox, accepted by the mail server. Messages in
+   * folders do not count: a sender puts them there, and a caller who may move messages chooses the folder.
+   * Throws `store_unavailable`.
    */
   writtenTo(mailboxId: string, addresses: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-/** Moves made by this gateway: an id names a place, so a moved message has another id. */
+/** The moves made by this gateway. An id names a place, so a moved message has another id. */
 export interface MessageMove {
-  /** The id the message had before. */
+  /** The id of the message before the move. */
   readonly messageId: string;
-  /** The id it had afterwards; null where the mail server did not tell. */
+  /** The id after the move; null where the mail server did not report it. */
   readonly newId: string | null;
   readonly operationId: string;
 }
 
 export interface MessageMoves {
-  /** The moves of a message from the one that made this id stale to the last one known; empty when there was none. */
+  /**
+   * The moves of a message, from the one that made this id stale to the last known one; empty when there was
+   * none.
+   */
   follow(messageId: string): Promise<readonly MessageMove[]>;
 }

@@ -1,56 +1,63 @@
-/** What sign-in asks of the outside: who may try again when, links that count once, and when a session was used last. */
+/** The ports of sign-in: limits on attempts, one-time links, and the last use of sessions. */
 import type { MailCredentials } from './mail-logins.ts';
 
-/** How often a password may be tried (`contract.md` 15 and 18): each try costs a place, each failure a growing pause. */
+/**
+ * The limits on password attempts (`contract.md` 15 and 18): each attempt is counted, each failure adds a
+ * growing pause.
+ */
 export interface AttemptLimits {
   /**
-   * Lets a try in, runs `check` and counts how it ended: null = it failed; what it throws counts as neither. A try is counted by
-   * its source, and where that lets it in by its account, whether it exists or not. Where the account's person has signed in
-   * before it is let in all the same, within limits of its own: nobody else's failures keep that person out. All but what is
-   * right is answered there as anywhere.
+   * Admits an attempt, runs `check` and counts its result: null = it failed; what it throws counts as
+   * neither. An attempt is counted by its source and, if admitted there, by its account, whether that exists
+   * or not. From a source where the account's person has signed in before, it is admitted within separate
+   * limits, so that the failures of others do not lock that person out. Such an attempt is answered like any
+   * other, unless it succeeds.
    *
-   * Throws `rate_limited` with the seconds to wait; with a source, every one of them as late.
+   * Throws `rate_limited` with the seconds to wait; with a source, always after the same delay.
    */
   attempt<Result extends object>(on: AttemptOn, check: () => Promise<Result | null>): Promise<Result | null>;
 }
 
 export interface AttemptOn {
-  /** Tells accounts apart, and nothing of them. */
+  /** Identifies the account without revealing it. */
   readonly account: string;
-  /** Tells addresses apart; null = within a session, which is counted by its account alone. */
+  /** Identifies the address; null = within a session, which is counted by its account only. */
   readonly source: string | null;
 }
 
-/** `setup` makes the first organisation, `password` sets the password of the person it was made for. */
+/** `setup` creates the first organisation, `password` sets the password of the person it was made for. */
 export type LinkPurpose = 'setup' | 'password';
 
 export interface OneTimeLink {
   readonly subject: string | null;
 }
 
-/** Links that count once; only hashes are kept. */
+/** One-time links; only their hashes are stored. */
 export interface OneTimeLinks {
   /**
-   * A fresh token, good for 24 hours; it begins with the route key of the organisation. Null, of either: it is for nobody yet,
-   * or of no organisation.
+   * A new token, valid for 24 hours; it begins with the route key of the organisation. A null subject: the
+   * link is not for a person yet; a null organisation: it belongs to none.
    */
   make(purpose: LinkPurpose, subject: string | null, orgId: string | null): Promise<string>;
-  /** Null when it is unknown, used or too old, or for something else. Uses nothing up. */
+  /** Null when it is unknown, used, expired, or for another purpose. Does not use the link up. */
   find(purpose: LinkPurpose, token: string): Promise<OneTimeLink | null>;
   /**
-   * Uses a `password` link up, with any other of the same person, and stores that person's password: both or neither. Null as in
-   * `find`, also when another request was first.
+   * Uses a `password` link up, with all others of the same person, and stores that person's password: both or
+   * neither. Null as in `find`, also when another request was first.
    */
   takeForPassword(token: string, password: HashedPassword): Promise<{ readonly userId: string } | null>;
 }
 
-/** When sessions were used last, over all processes. */
+/** The last use of sessions, over all processes. */
 export interface SessionUse {
-  /** True after 30 minutes without use (`contract.md` 2). False counts as a use. Throws `store_unavailable`. */
+  /**
+   * True after 30 minutes without use (`contract.md` 2). A call that returns false counts as a use. Throws
+   * `store_unavailable`.
+   */
   isIdle(session: { readonly id: string; readonly startedAt: string }): Promise<boolean>;
 }
 
-/** Bearers of tokens and sessions: opaque ones, of which a hash is stored, and signed ones (`contract.md` 2). */
+/** Bearers of tokens and sessions: opaque ones, stored as a hash, and signed ones (`contract.md` 2). */
 
 export interface AccessTokenClaims {
   readonly tokenId: string;
@@ -63,11 +70,14 @@ export interface AccessTokenClaims {
 }
 
 export interface Tokens {
-  /** A fresh `mgw_` token and the hash to store: the organisation's route key, 43 base62 and 6 checksum characters. */
+  /**
+   * A new `mgw_` token and the hash to store: the organisation's route key, 43 base62 and 6 checksum
+   * characters.
+   */
   newRestToken(orgId: string): { readonly token: string; readonly hash: string };
   /** SHA-256 (hex) of a well-formed REST token, or null when prefix, length or checksum are wrong. */
   hashRestToken(token: string): string | null;
-  /** A fresh `mgs_` bearer of a session and the hash to store, of the same form. */
+  /** A new `mgs_` bearer of a session and the hash to store, in the same form. */
   newSessionToken(orgId: string): { readonly token: string; readonly hash: string };
   /** SHA-256 (hex) of a well-formed session bearer, or null. */
   hashSessionToken(token: string): string | null;
@@ -77,26 +87,27 @@ export interface Tokens {
   verifyAccessToken(token: string): Promise<AccessTokenClaims>;
 }
 
-/** Secrets at rest, AES-256-GCM under the key file's key. Nothing here is ever returned to a caller. */
+/** Secrets at rest, AES-256-GCM under the key file's key. The API never returns one. */
 export interface Secrets {
   saveMailCredentials(mailboxId: string, credentials: MailCredentials): Promise<void>;
-  /** Null when there are none (never stored, or erased). */
+  /** Null when none are stored, or they were erased. */
   loadMailCredentials(mailboxId: string): Promise<MailCredentials | null>;
   /**
-   * Replaces credentials by what `change` makes of them; the same or null changes nothing. Nobody else reads them for a change, stores or
-   * erases them meanwhile, in any process. Returns what is stored then. Throws what `change` throws, and `store_unavailable` when it took too long.
+   * Replaces credentials by the result of `change`; the same or null changes nothing. Until then no process
+   * reads them for another change, stores or erases them. Returns what is stored then. Throws what `change`
+   * throws, and `store_unavailable` when it took too long.
    */
   changeMailCredentials(
     mailboxId: string,
     change: (before: MailCredentials) => Promise<MailCredentials | null>,
   ): Promise<MailCredentials | null>;
   eraseMailCredentials(mailboxId: string): Promise<void>;
-  /** Argon2id of a new password. Throws `overloaded` when too many are being worked on. */
+  /** Argon2id of a new password. Throws `overloaded` when too many are in progress. */
   hashPassword(password: string): Promise<HashedPassword>;
   savePassword(userId: string, password: HashedPassword): Promise<void>;
   /**
-   * Null when it is not the person's password. Takes as long for nobody (null), and for a person who has none. Throws
-   * `overloaded` as `hashPassword` does.
+   * Null when it is not the person's password. It takes as long for an unknown person (null) and for a person
+   * without a password. Throws `overloaded` as `hashPassword` does.
    */
   verifyPassword(userId: string | null, password: string): Promise<VerifiedPassword | null>;
 }
@@ -104,8 +115,8 @@ export interface Secrets {
 /** A PHC string: parameters, salt and hash. */
 export type HashedPassword = string & { readonly __hashed: true };
 
-/** A password that was right when it was looked at. */
+/** A password that was correct when it was verified. */
 export interface VerifiedPassword {
-  /** False once another one was set, also the same one again. */
+  /** False once another password was set, even the same one again. */
   isCurrent(): Promise<boolean>;
 }

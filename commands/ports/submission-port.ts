@@ -1,11 +1,11 @@
 /**
- * Handing a message to a mailbox's submission server (RFC 6409), one phase at a time, so that every failure tells
- * whether anything can have been sent. Addresses, servers and credentials stay behind it.
+ * Hands a message to a mailbox's submission server (RFC 6409), one phase at a time, so that every failure
+ * shows whether the message may have been sent. Addresses, servers and credentials stay behind it.
  */
 import type { ConnectionReport, HostSettings, MailLogin } from './mail-port.ts';
 import type { ErrorCode } from '../values/errors.ts';
 
-/** How far an exchange came; up to `envelope` nothing can have been sent, from `data` on it may have been. */
+/** How far an exchange came. Up to `envelope` nothing was sent; from `data` on the message may have been. */
 export const SMTP_PHASES = ['connect', 'envelope', 'data'] as const;
 export type SmtpPhase = (typeof SMTP_PHASES)[number];
 
@@ -14,25 +14,28 @@ export interface SmtpEnvelope {
   readonly to: readonly string[];
 }
 
-/** What the server is told of a message before it gets it. */
+/** What the server is informed of before it receives the message. */
 export interface MessageTraits {
   /** Bytes, for SIZE (RFC 1870). */
   readonly size: number;
-  /** An address of the envelope or of the header has a non-ASCII local part: only SMTPUTF8 (RFC 6531) carries it. */
+  /**
+   * True when an address of the envelope or of the header has a non-ASCII local part, which only SMTPUTF8
+   * (RFC 6531) carries.
+   */
   readonly needsSmtpUtf8: boolean;
 }
 
-/** A recipient the server refused, in its own words. */
+/** A recipient that the server refused, in the server's own words. */
 export interface RefusedRecipient {
   readonly address: string;
   readonly smtpStatus: number;
   readonly response: string;
 }
 
-/** What the server said when it took the message. */
+/** The server's answer when it accepted the message. */
 export interface Acceptance {
   readonly response: string;
-  /** The Message-ID a server gave the message in place of ours, where its answer names one. */
+  /** The Message-ID that the server gave the message instead, where its answer names one. */
   readonly replacedMessageId: string | null;
 }
 
@@ -62,16 +65,19 @@ export class SubmissionFailure extends Error {
   }
 }
 
-/** One exchange with the server. Every method throws `SubmissionFailure`; after one only `close` may be called. */
+/**
+ * One exchange with the server. Every method throws `SubmissionFailure`; after that only `close` may be
+ * called.
+ */
 export interface Submission {
   /**
-   * MAIL, RCPT and DATA, up to the server's word that it waits for the message (354). The answer is the recipients it
-   * refused; all of them refused is a failure, and so is a server that lacks what the message needs.
+   * MAIL, RCPT and DATA, until the server waits for the message (354). Returns the recipients that it
+   * refused. It is a failure when all of them are refused, or the server lacks what the message needs.
    */
   begin(envelope: SmtpEnvelope, message: MessageTraits): Promise<readonly RefusedRecipient[]>;
-  /** The message with its final dot, and the server's answer to it. */
+  /** Sends the message with its final dot, and returns the server's answer. */
   transmit(content: AsyncIterable<Uint8Array>): Promise<Acceptance>;
-  /** Ends the connection. Safe at any time, and more than once. */
+  /** Closes the connection. Safe at any time, and more than once. */
   close(): void;
 }
 
