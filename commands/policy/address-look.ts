@@ -1,14 +1,14 @@
-/** What a person has to know of an address before anything goes to it. */
+/** What a person must know about an address before anything is sent to it. */
 import type { Address } from '../mail/message.ts';
 import { foreignLetters, lookAtDomain, mixesScripts } from '../mail/look-alikes.ts';
 import type { Policy } from '../values/policy-document.ts';
 import { isInternal } from './decide-for-caller.ts';
 
-/** Domains as the organisation sees them, in their ASCII form. */
+/** The domains of an organisation, in their ASCII form. */
 export interface Domains {
-  /** The policy names it as inside. */
+  /** True when the policy names the domain as internal. */
   isInside(domain: string): boolean;
-  /** Those that no other may be mistaken for: internal ones, and the mailbox's own. */
+  /** The domains that others must not imitate: internal ones, and the mailbox's own. */
   readonly known: ReadonlySet<string>;
 }
 
@@ -21,14 +21,14 @@ export const domainsOf = (policy: Pick<Policy, 'internal_domains'>, mailboxAddre
 });
 
 export interface AddressLook {
-  /** With its domain in ASCII. */
+  /** The address with its domain in ASCII. */
   readonly email: string;
-  /** As it is read; null where that is the same. */
+  /** The address as people read it; null where that is the same. */
   readonly unicode: string | null;
   readonly isOutside: boolean;
-  /** Why it may be taken for another one; null = no reason. */
+  /** Why the address may be mistaken for another one; null = no reason. */
   readonly lookAlike: string | null;
-  /** The name holds another address. */
+  /** The display name contains another address. */
   readonly isSpoofed: boolean;
 }
 

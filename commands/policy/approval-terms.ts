@@ -1,13 +1,16 @@
-/** How a check is to be approved and run: the rule's own words, and what the mode says where the rule is silent. Pure. */
+/**
+ * How an approval is decided and committed: the terms of the rule, and those of the mode where the rule has
+ * none. Pure.
+ */
 import { type RequireEffect, PolicyEffect } from '../values/policy-document.ts';
 import type { PolicyDecision } from './decide-policy.ts';
 
-/** The modes of `contract.md` 6 that may end in a check. */
+/** The modes of `contract.md` 6 that may request an approval. */
 export type ApprovalMode = 'execute_or_request_approval' | 'request_approval' | 'prepare';
 
-/** The terms of one check, nothing left open. Times in seconds. */
+/** The complete terms of one approval. Times in seconds. */
 export interface ApprovalTerms {
-  /** 0 = nobody has to approve. */
+  /** 0 = no vote is required. */
   readonly quorum: number;
   readonly approver_role: RequireEffect['approver_role'];
   readonly exclude_owner: boolean;
@@ -17,13 +20,13 @@ export interface ApprovalTerms {
   readonly undo_seconds: number;
 }
 
-/** One approver, 24 hours to decide and one to commit: the default require of `contract.md` 8. */
+/** One approver, 24 hours to decide and one hour to commit: the default require of `contract.md` 8. */
 export const defaultTerms = (): RequireEffect => PolicyEffect.parse({ decision: 'require' }) as RequireEffect;
 
 /**
- * The terms of a check made in this mode: those of the rule, else the default ones. Where policy allows, somebody who
- * asks for approval gets one approver all the same, and what is only prepared has no approval's. An expunge in the
- * default mode acts as `prepare`: pass that. Throws for a decision that denies: it makes no check.
+ * The terms of an approval requested in this mode: those of the rule, else the defaults. Where policy allows,
+ * `request_approval` still requires votes, and the other modes require none. An expunge in the default mode
+ * acts as `prepare`: pass that mode. Throws for a decision that denies, which has no approval.
  */
 export function termsFor(
   mode: ApprovalMode,

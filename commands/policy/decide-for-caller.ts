@@ -1,4 +1,7 @@
-/** The policy in force, asked for the caller of a request: what every use case calls before its first append. */
+/**
+ * The decision of the policy in force for the caller of a request: every use case calls this before its first
+ * append.
+ */
 import type { Context } from '../kernel/capability.ts';
 import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
 import { unlistedHeaders } from '../values/header-names.ts';
@@ -8,7 +11,7 @@ import { decidePolicy, type PolicyDecision } from './decide-policy.ts';
 import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-facts.ts';
 
 type Asking = Pick<Context, 'caller' | 'ports'>;
-/** Who acts where, as far as policy is concerned. */
+/** The principal and the mailbox of a request, as far as policy is concerned. */
 export type Acting = Pick<PolicyFacts, 'mailboxId' | 'actor' | 'principalId'>;
 
 /** The organisation's own policy, or the built-in one. */
@@ -21,7 +24,10 @@ const whoAsks = ({ caller }: Asking, mailboxId: string): Acting => ({
   principalId: caller.principal.id,
 });
 
-/** What policy says of these actions on `bulkCount` messages of a mailbox. Pass at least one action; a send has more to tell. */
+/**
+ * The policy decision about these actions on `bulkCount` messages of a mailbox. Pass at least one action; a
+ * send needs more facts (`decideSendPolicy`).
+ */
 export const decideActionPolicy = (
   asking: Asking,
   mailboxId: string,
@@ -35,18 +41,18 @@ export const decideActionPolicy = (
     send: null,
   });
 
-/** What a send would carry: every envelope recipient, Bcc included. */
+/** The content of a send: every envelope recipient, Bcc included. */
 export interface SendContent {
   /** Addresses. */
   readonly recipients: readonly string[];
-  /** Those of them that the mailbox has written to through the gateway: the others are first contacts. */
+  /** The recipients that the mailbox has sent mail to through the gateway; the others are first contacts. */
   readonly writtenTo: ReadonlySet<string>;
   readonly attachments: readonly AttachmentFacts[];
-  /** Names of the header fields its sender added. */
+  /** Names of the header fields that the sender added. */
   readonly headers: readonly string[];
 }
 
-/** What policy says of sending this from the mailbox. */
+/** The policy decision about sending this from the mailbox. */
 export function decideSendPolicy(
   asking: Asking,
   mailbox: Pick<MailboxEntry, 'id'>,
@@ -56,11 +62,11 @@ export function decideSendPolicy(
   return decideSend(policyInForce(state, asking.caller.org.id), whoAsks(asking, mailbox.id), content);
 }
 
-/** What a policy says of a send, whoever asks for it. */
+/** The decision of a policy about a send, for any principal. */
 export const decideSend = (policy: Policy, acting: Acting, content: SendContent): PolicyDecision =>
   decidePolicy(policy, factsOfSend(policy, acting, content));
 
-/** A send as this policy looks at it. */
+/** A send as this policy evaluates it. */
 export const factsOfSend = (
   policy: Pick<Policy, 'internal_domains' | 'custom_headers'>,
   acting: Acting,
@@ -79,13 +85,13 @@ export const factsOfSend = (
   },
 });
 
-/** True for a domain, in its wire form, that the policy names as inside the organisation. */
+/** True for a domain, in its wire form, that the policy names as internal. */
 export const isInternal = ({ internal_domains }: Pick<Policy, 'internal_domains'>, domain: string): boolean =>
   internal_domains.some((pattern) => isOfDomain(pattern, domain));
 
 const domainOf = (address: string): string => wireForm(address.slice(address.lastIndexOf('@') + 1));
 
-/** Rules name bare types (RFC 6838): a charset behind one must not take the attachment out of their reach. */
+/** Rules name bare types (RFC 6838): a charset after the type must not exempt the attachment from them. */
 const bareType = ({ contentType, size }: AttachmentFacts): AttachmentFacts => ({
   contentType: (contentType.split(';', 1)[0] ?? '').trim().toLowerCase(),
   size,

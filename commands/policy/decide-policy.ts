@@ -1,4 +1,7 @@
-/** What a policy says of one request (`contract.md` 8): any deny, else the first match, else the default. Pure. */
+/**
+ * The decision of a policy about one request (`contract.md` 8): any deny, else the first match, else the
+ * default. Pure.
+ */
 import {
   APPROVER_ROLES,
   type Policy,
@@ -12,21 +15,21 @@ import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-fact
 
 export interface PolicyDecision {
   readonly decision: PolicyEffect['decision'];
-  /** How it is to be approved; null unless approval is required. */
+  /** The terms of the approval; null unless one is required. */
   readonly terms: RequireEffect | null;
-  /** How long the commit or the send is held back: the longest that any part of the request is to be. */
+  /** How long the commit or the send is held back: the longest delay of any part of the request. */
   readonly undoSeconds: number;
   readonly ruleId: string;
   readonly version: number;
 }
 
-/** One case of a request, and what the policy says of it alone. */
+/** One case of a request, and the decision about it alone. */
 export interface DecidedCase {
   readonly case: PolicyCase;
   readonly decision: PolicyDecision;
 }
 
-/** Each action, kind of recipient and kind of attachment on its own. At least one. */
+/** Decides each action, kind of recipient and kind of attachment separately. Returns at least one case. */
 export const decideCases = (
   policy: Policy,
   facts: PolicyFacts,
@@ -35,13 +38,16 @@ export const decideCases = (
   casesOf(facts, kinds).map((one) => ({ case: one, decision: decideCase(policy, one) }));
 
 /**
- * The strictest decision over every action, recipient and attachment: what one of them may not do, the request may not
- * do, and a rule that allows must allow all of them. One of those that no rule tells apart stands for all of them.
+ * The strictest decision over every action, recipient and attachment: what is denied for one of them is
+ * denied for the request, and an allow must apply to all of them. Of those that no rule distinguishes, one
+ * represents all.
  */
 export const decidePolicy = (policy: Policy, facts: PolicyFacts): PolicyDecision =>
   decisionOver(policy, facts, decideCases(policy, facts, kindsBy(policy)));
 
-/** What holds for the request that these are the cases of. With a header field that is not listed nothing goes out. */
+/**
+ * The decision about the request with these cases. A send with a header field that is not listed is denied.
+ */
 export function decisionOver(
   { version }: Policy,
   { send }: PolicyFacts,
@@ -59,7 +65,7 @@ export function decisionOver(
   };
 }
 
-/** What is of one kind has one text. */
+/** Items of one kind have the same text. */
 interface Kinds {
   readonly recipient: (recipient: RecipientFacts) => string;
   readonly attachment: (attachment: AttachmentFacts) => string;
@@ -68,7 +74,10 @@ interface Kinds {
 /** A hundred recipients of one domain are one case. */
 const ALL_KINDS: Kinds = { recipient: JSON.stringify, attachment: JSON.stringify };
 
-/** Those that the same rules fit are one kind: every recipient with every attachment would be many thousand cases. */
+/**
+ * Items that the same rules match are one kind: every recipient with every attachment would be many thousand
+ * cases.
+ */
 const kindsBy = ({ rules }: Policy): Kinds => ({
   recipient: (recipient) => rules.map(({ when }) => Number(fitsRecipient(when, recipient))).join(''),
   attachment: (attachment) => rules.map(({ when }) => Number(fitsAttachment(when, attachment))).join(''),
@@ -109,7 +118,10 @@ function decideCase({ version, rules, default: own }: Policy, one: PolicyCase): 
   return decisionOf(builtIn.then, builtIn.id, version);
 }
 
-/** A rule for agents holds for whoever acts through a token too, unless a matching one names the delegated. */
+/**
+ * A rule for agents also applies to delegated principals (a person's token), unless a matching rule names
+ * `delegated`.
+ */
 function rulesFor(rules: readonly PolicyRule[], one: PolicyCase): readonly PolicyRule[] {
   const matching = rules.filter((rule) => matches(rule.when, one));
   if (one.actor !== 'delegated') return matching;
@@ -127,7 +139,7 @@ const decisionOf = (effect: PolicyEffect, ruleId: string, version: number): Poli
 
 const RANK = { allow: 0, require: 1, deny: 2 } as const;
 
-/** Above zero when `a` is stricter than `b`: deny over require over allow, then quorum, role, four eyes. */
+/** Positive when `a` is stricter than `b`: deny over require over allow, then quorum, role, four eyes. */
 export function compareStrictness(a: PolicyDecision, b: PolicyDecision): number {
   const byDecision = RANK[a.decision] - RANK[b.decision];
   if (byDecision !== 0 || !a.terms || !b.terms) return byDecision;
@@ -138,13 +150,13 @@ export function compareStrictness(a: PolicyDecision, b: PolicyDecision): number 
   );
 }
 
-/** The first of those that nothing is stricter than. Expects at least one decision. */
+/** The first decision that no other is stricter than. Expects at least one. */
 export const strictest = (decisions: readonly PolicyDecision[]): PolicyDecision =>
   decisions.reduce((a, b) => (compareStrictness(b, a) > 0 ? b : a));
 
 /**
- * `strictest` names the rule; each of its terms is made as strict as the strictest of all, so that one recipient more never
- * needs less. It is committed without being asked again only where every part says so.
+ * `strictest` names the rule; each of its terms becomes as strict as the strictest of all, so that one more
+ * recipient never requires less. It is committed automatically only where every part says so.
  */
 export function jointTerms(strictest: RequireEffect, all: readonly RequireEffect[]): RequireEffect {
   const { auto_commit: _, ...terms } = strictest;

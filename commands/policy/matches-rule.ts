@@ -1,4 +1,4 @@
-/** Whether the conditions of a rule hold for one case. Pure. */
+/** Tests whether the conditions of a rule hold for one case. Pure. */
 import type { ActorKind } from '../kernel/access.ts';
 import {
   isOfDomain,
@@ -8,14 +8,14 @@ import {
 } from '../values/policy-document.ts';
 import type { AttachmentFacts, RecipientFacts } from './policy-facts.ts';
 
-/** One action with one recipient and one attachment of it. */
+/** One action with one of its recipients and one of its attachments. */
 export interface PolicyCase {
   readonly action: PolicyAction;
   readonly mailboxId: string;
   readonly actor: ActorKind;
   readonly principalId: string;
   readonly bulkCount: number;
-  /** Null for whatever sends nothing. */
+  /** Null for an action that sends nothing. */
   readonly recipientCount: number | null;
   readonly recipient: RecipientFacts | null;
   readonly attachment: AttachmentFacts | null;
@@ -31,7 +31,7 @@ const within = (range: Range | undefined, count: number): boolean =>
 export const namesActor = ({ actors }: PolicyCondition, actor: 'person' | 'delegated' | 'agent'): boolean =>
   holds(actors, (named) => named.includes(actor));
 
-/** Whoever is neither a person nor an agent is judged like an agent (`contract.md` 2). */
+/** An actor that is neither a person nor an agent is treated as an agent (`contract.md` 2). */
 const isActor = (when: PolicyCondition, actor: ActorKind): boolean =>
   actor === 'person'
     ? namesActor(when, 'person')
@@ -55,13 +55,13 @@ export function matches(when: PolicyCondition, one: PolicyCase): boolean {
   );
 }
 
-/** Whether the conditions on a recipient hold; null = there is none. */
+/** True when the conditions on a recipient hold; null = there is no recipient. */
 export const fitsRecipient = (when: PolicyCondition, recipient: RecipientFacts | null): boolean =>
   holds(when.recipient_domains, (all) => all.some((each) => isOfDomain(each, recipient?.domain ?? ''))) &&
   holds(when.external_recipient, (wanted) => recipient?.external === wanted) &&
   holds(when.first_contact, (wanted) => recipient?.firstContact === wanted);
 
-/** Whether the conditions on an attachment hold; null = there is none. */
+/** True when the conditions on an attachment hold; null = there is no attachment. */
 export const fitsAttachment = (when: PolicyCondition, attachment: AttachmentFacts | null): boolean =>
   holds(
     when.attachment_types,

@@ -1,4 +1,7 @@
-/** What an organisation lets be done, by whom and with whose approval; each version stays in the stream. */
+/**
+ * The policy of an organisation: what may be done, by whom and with whose approval. Each version stays in the
+ * stream.
+ */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent } from '../values/event.ts';
@@ -23,13 +26,13 @@ export const PolicySet = defineEvent({
     /** Null = where no rule matches, the built-in policy decides. */
     default: PolicyEffect.nullable(),
   }),
-  // Nobody had said what is inside: everybody is outside until somebody does.
+  // Older versions named no internal domains: every recipient is external until a policy names some.
   upcasters: [(data) => ({ ...data, internal_domains: [], custom_headers: [] })],
 });
 
 export const policyEvents = [PolicySet] as const;
 
-/** A policy, and who set it when; null of the built-in one. */
+/** A policy, and who set it and when; null for the built-in one. */
 export interface PolicyVersion extends Policy {
   readonly setAt: string | null;
   readonly setBy: string | null;

@@ -1,4 +1,4 @@
-/** A policy as a person writes it, and everything that can be wrong with it, each with the rule it is in. */
+/** The input form of a policy, and all its possible errors, each with its rule. */
 import { z } from 'zod';
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -37,10 +37,12 @@ const Document = z
     for (const { path, message } of issues) context.addIssue({ code: 'custom', path: [...path], message });
   });
 
-/** Strict; an issue inside a rule says in its message which one, for a position in a list is hard to find. */
+/**
+ * Strict. The message of an issue inside a rule names the rule, because a position in a list is hard to find.
+ */
 export const PolicyDocument = z.preprocess((written, context) => {
   const issues = Document.safeParse(written, { error: sentenceOf }).error?.issues ?? [];
-  // What stands beside the rules the schema tells by itself.
+  // The schema itself reports the issues outside the rules.
   if (!issues.some(({ path: [root] }) => root === 'rules')) return written;
   for (const issue of issues.flatMap(eachKey)) {
     context.issues.push({ ...issue, message: inItsRule(issue, rulesOf(written)), input: undefined });
@@ -49,7 +51,10 @@ export const PolicyDocument = z.preprocess((written, context) => {
 }, Document);
 export type PolicyDocument = z.output<typeof Document>;
 
-/** Of a rule one issue for each field that is not known: what stands beside the rules needs no more words than any request. */
+/**
+ * Splits the issue of unknown fields in a rule into one per field. Issues outside the rules stay as in any
+ * request.
+ */
 const eachKey = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] =>
   issue.code === 'unrecognized_keys' && issue.path[0] === 'rules'
     ? issue.keys.map((key) => ({
@@ -70,7 +75,7 @@ const rulesOf = (written: unknown): readonly unknown[] => {
 
 const Named = z.object({ id: RuleId });
 
-/** An id that is none is not repeated: it may be anything. */
+/** An invalid id is not repeated in the message: it may be any text. */
 function inItsRule({ path: [root, index], message }: Issue, rules: readonly unknown[]): string {
   const named = Named.safeParse(root === 'rules' ? rules[Number(index)] : null);
   return named.success ? `Rule ${named.data.id}: ${message}` : message;
@@ -85,7 +90,7 @@ const OF_A_SEND = [
   'attachment_size',
 ] as const;
 
-/** What makes a rule a mistake although each of its fields is fine. */
+/** The errors of a rule whose fields are each valid. */
 function ruleIssues(
   { id, when, then }: PolicyRule,
   index: number,
@@ -111,7 +116,7 @@ function ruleIssues(
 const ONLY_SENDS_WAIT =
   'Allowed actions run at once unless they are sends: name the action send, or remove undo_seconds.';
 
-/** An effect that would let something wait which nobody approves. */
+/** True for an effect that holds back an action without an approval. */
 const holdsBack = (effect: PolicyEffect): boolean =>
   effect.decision === 'allow' && (effect.undo_seconds ?? 0) > 0;
 
@@ -122,7 +127,7 @@ const isOfSendsOnly = (when: PolicyRule['when']): boolean =>
 const defaultIssues = (own: PolicyEffect | null): readonly Issue[] =>
   own !== null && holdsBack(own) ? [{ path: ['default', 'undo_seconds'], message: ONLY_SENDS_WAIT }] : [];
 
-/** Ids that name nobody and nothing: a rule about a misspelt mailbox would silently protect none. */
+/** Issues for unknown ids: a rule about a misspelt mailbox would silently protect none. */
 function unknownIds(state: DirectoryState, orgId: string, { rules }: PolicyDocument): readonly Issue[] {
   const isMailbox = (id: string): boolean => state.mailboxes.get(id)?.orgId === orgId;
   const isPrincipal = (id: string): boolean =>
@@ -154,7 +159,10 @@ export const invalidPolicy = (issues: readonly Issue[]): GatewayError =>
     },
   });
 
-/** Refuses a policy that names mailboxes or principals the organisation does not have, with `invalid_request`. `at` = where it stands. */
+/**
+ * Throws `invalid_request` for a policy that names mailboxes or principals the organisation does not have.
+ * `at` = the path of the policy in the input.
+ */
 export function assertIdsKnown(
   state: DirectoryState,
   orgId: string,

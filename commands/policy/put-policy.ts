@@ -1,4 +1,4 @@
-/** PUT /org/policy: a person puts a policy in force, made from the version he read. */
+/** PUT /org/policy: a person puts a policy in force, based on the version they read. */
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { policy, type PolicyVersion } from './policy-events.ts';
@@ -20,7 +20,7 @@ export const OrgPolicy = z.object({
 });
 export type OrgPolicy = z.output<typeof OrgPolicy>;
 
-/** A version as its stream has it. */
+/** A version of the policy as its stream holds it. */
 export const describePolicy = ({ setAt, setBy, default: own, ...said }: PolicyVersion): OrgPolicy => ({
   version: said.version,
   internal_domains: [...said.internal_domains],
@@ -47,7 +47,8 @@ export const putPolicy = defineCapability<PolicyDocument, OrgPolicy>({
     kind: 'claim',
     replay: async (_, document, context, settled) => {
       const now = await inForce(context);
-      // Cut off after its append, it is in force already, and the version it was made from is not any more.
+      // After a crash that followed the append, the policy is already in force and the version it was based
+      // on no longer is.
       return settled || saysTheSame(now, document) ? describePolicy(now) : null;
     },
   },

@@ -1,4 +1,4 @@
-/** Setting an organisation's policy. Whoever calls this has made sure that a person may. */
+/** Sets an organisation's policy. The caller of these functions has verified that the person may. */
 import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -11,7 +11,7 @@ import { readInput } from '../kernel/input-issues.ts';
 import { policy, type PolicySet } from './policy-events.ts';
 import { assertIdsKnown, invalidPolicy, PolicyDocument } from './policy-input.ts';
 
-/** Checks what a person wrote, unknown ids included. Throws `invalid_request` with `details.issues`. */
+/** Validates what a person wrote, unknown ids included. Throws `invalid_request` with `details.issues`. */
 export function readPolicyDocument(state: DirectoryState, orgId: string, written: unknown): PolicyDocument {
   const read = readInput(PolicyDocument, written);
   if (read.issues !== null)
@@ -20,10 +20,13 @@ export function readPolicyDocument(state: DirectoryState, orgId: string, written
   return read.data;
 }
 
-/** A document, and the `If-Match` it came with; null and `*` match every version. */
+/** A document, and the `If-Match` of its request; null and `*` match every version. */
 export type PolicyChange = PolicyDocument & { readonly ifMatch?: string | null };
 
-/** Pure. Throws `version_conflict` like `setPolicy`, also when the policy says what is in force; of that one nothing else comes. */
+/**
+ * Returns nothing for a policy that says the same as the one in force. Throws `version_conflict` like
+ * `setPolicy`, for such a policy too. Pure.
+ */
 export function newVersion(inForce: Policy, change: PolicyChange): readonly Fact<typeof PolicySet>[] {
   assertMadeFrom(inForce, change);
   if (saysTheSame(inForce, change)) return [];
@@ -35,14 +38,14 @@ export type PolicyPorts = Pick<Ports, 'events' | 'ids' | 'clock' | 'directory'>;
 export interface PolicyWasSet {
   readonly version: number;
   readonly changed: boolean;
-  /** Of the version in force; null while there is none but the built-in one. */
+  /** The position of the version in force; null while only the built-in one is. */
   readonly position: Position | null;
 }
 
 /**
- * Puts the policy in force; one that says the same adds nothing. Resolves when every process decides by it or answers
- * no more. Throws `version_conflict` when it was made from another version than the one in force, as the document or
- * its `If-Match` has it.
+ * Puts the policy in force; one that says the same adds nothing. Resolves when every process decides by it or
+ * no longer answers. Throws `version_conflict` when the document or its `If-Match` names another version than
+ * the one in force.
  */
 export async function setPolicy(
   ports: PolicyPorts,
@@ -54,7 +57,8 @@ export async function setPolicy(
     id: orgId,
     decide: (inForce) => newVersion(inForce, change),
   });
-  // Also when nothing was added: an earlier try may have been cut off before other processes had to know.
+  // This also runs when nothing was added: an earlier attempt may have been interrupted before other
+  // processes had to know.
   if (position !== null) await ports.directory.waitFor(position);
   return { version: state.version, changed: appended !== null, position };
 }
@@ -68,7 +72,7 @@ const contentOf = (of: PolicyContent) => ({
   default: of.default,
 });
 
-/** True when one would put in force what the other says, whatever their versions. */
+/** True when both would put the same policy in force, whatever their versions. */
 export const saysTheSame = (a: PolicyContent, b: PolicyContent): boolean =>
   canonicalJson(contentOf(a)) === canonicalJson(contentOf(b));
 
