@@ -10,8 +10,8 @@ export type NextVersion = Omit<DraftVersion, 'version'>;
 type StartedData = Extract<DraftFact, { readonly type: 'DraftStarted' }>['data'];
 
 /**
- * Returns nothing when the draft was started before: one request only takes the id, and resumes where it was
- * interrupted.
+ * Returns nothing when the draft was started before: only one request takes the id, and it resumes where it
+ * was interrupted.
  */
 export const startDraft = (
   state: DraftState,

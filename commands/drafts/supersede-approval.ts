@@ -34,8 +34,8 @@ export async function endReviewOf(
 
 /**
  * Ends an open approval. A running commit finds the changed draft itself; an expired approval has already
- * ended. Nothing can be sent for this approval any more, so its quota is given back first: a crash in between
- * costs nothing.
+ * ended. This approval can send nothing now, so its quota is given back first: a crash in between costs
+ * nothing.
  */
 export async function supersedeApproval(
   ports: Ports,

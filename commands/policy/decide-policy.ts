@@ -119,8 +119,8 @@ function decideCase({ version, rules, default: own }: Policy, one: PolicyCase): 
 }
 
 /**
- * A rule for agents also applies to delegated principals (a person's token), unless a matching rule names
- * `delegated`.
+ * A rule for agents also applies to a delegated caller (a person's token, or a call on behalf of a person),
+ * unless a matching rule names `delegated`.
  */
 function rulesFor(rules: readonly PolicyRule[], one: PolicyCase): readonly PolicyRule[] {
   const matching = rules.filter((rule) => matches(rule.when, one));

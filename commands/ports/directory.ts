@@ -47,13 +47,12 @@ export interface TokenEntry {
   readonly secretHash: string | null;
 }
 
-/** The session of a signed-in person. `session-use.ts` decides when an unused one ends. */
+/** The session of a signed-in person. `SessionUse` decides when an unused one ends. */
 export interface SessionEntry {
   readonly id: string;
   readonly orgId: string;
   readonly userId: string;
-  /** SHA-256 of the bearer. */
-  /** Null once its owner was erased. */
+  /** SHA-256 of the bearer; null once its owner was erased. */
   readonly secretHash: string | null;
   readonly startedAt: string;
   /** The latest end, however often the session is used. */

@@ -92,8 +92,8 @@ export interface TaskPlace {
 }
 
 /**
- * Tasks in Postgres until their ttl ends. The holder of the lease of its id runs a task. A working task
- * without a lease was interrupted, and is reported as failed from the next read on.
+ * Tasks in Postgres until their ttl ends. The process that holds the lease of a task's id runs it. A working
+ * task without a lease was interrupted, and fails when it is next read.
  */
 export interface McpTasks {
   /**

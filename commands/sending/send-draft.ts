@@ -118,9 +118,8 @@ function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void
 }
 
 /**
- * Refuses a draft that cannot be sent now, whoever the caller is. An interrupted request of the same
- * operation does not forbid it. Throws `draft_locked`, `approval_pending`, `conflict`,
- * `operation_unsupported`.
+ * Refuses a draft that cannot be sent now, for any caller. An interrupted request of the same operation does
+ * not forbid it. Throws `draft_locked`, `approval_pending`, `conflict`, `operation_unsupported`.
  */
 export function assertSendable({ state, mailbox }: LoadedDraft, operationId: string | null = null): void {
   const { status } = state;
