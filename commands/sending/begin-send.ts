@@ -73,7 +73,7 @@ export async function beginAgain(
   return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
 }
 
-/** Events that leave the version and the status unchanged do not prevent the send. */
+/** How often an append is tried: events that leave the version and the status unchanged do not prevent it. */
 const MOST_TRIES = 5;
 
 /**

@@ -143,7 +143,8 @@ const postponed = ({ frozen, attempts }: Send, { failure, response }: Ended, at:
 });
 
 /**
- * Postpones a commit that was interrupted before its data, until now: its approval begins it again, or ends.
+ * Postpones a commit that was interrupted before its data; it is due now: its approval begins it again, or
+ * ends.
  */
 export function putBack(
   send: Send,
