@@ -1,6 +1,6 @@
 /**
- * `$all` for every follower of this process over one subscription. A follower that is behind reads the log until it has
- * caught up, then takes what the subscription receives.
+ * One subscription to `$all` for all followers of this process. A follower that is behind reads the log until
+ * it has caught up, then takes what the subscription receives.
  */
 import type { Log } from '../../commands/ports/ports.ts';
 import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
@@ -13,7 +13,7 @@ import { Follower, SharedSubscription } from './shared-subscription.ts';
 import type { Subscribe } from './shared-subscription.ts';
 import { reportFailure } from './store-errors.ts';
 
-/** Events that a follower which is behind reads at once. */
+/** Events per read of a follower that is behind. */
 const PAGE = 500;
 
 export interface AllStreamParts {
@@ -32,7 +32,7 @@ export class AllStream {
     this.#parts = parts;
   }
 
-  /** As `subscribeToAll` of the `EventStore` port. Throws `CheckpointNotInLog`. */
+  /** Implements `subscribeToAll` of the `EventStore` port. Throws `CheckpointNotInLog`. */
   async *follow(
     from: Position | null,
     signal: AbortSignal,
@@ -42,9 +42,9 @@ export class AllStream {
     for (let isFirst = true; !isOver(signal); isFirst = false) {
       const { shared, isOpen } = this.#join(follower);
       if (isOpen) yield* this.#readBehind(follower, shared, signal);
-      // Only once: two followers might replace each other's subscription for as long as events come.
+      // Only once: otherwise two followers could keep replacing each other's subscription.
       if (isOpen && isFirst && !isOver(signal)) shared.endIfBehind(follower);
-      // Not in a generator of its own, which would cost each event as much as all the rest here.
+      // Not a separate generator: it would double the cost per event.
       while (!isOver(signal)) {
         const taken = shared.take(follower);
         if (taken === 'lost') break;
@@ -55,8 +55,8 @@ export class AllStream {
   }
 
   /**
-   * Joins the subscription that is open, or opens one at the follower's place. What it receives from now on is kept, so a
-   * follower that joins and then reads the log misses nothing in between.
+   * Joins the open subscription, or opens one at the follower's place. Items received from now on are kept,
+   * so a follower that joins and then reads the log misses nothing.
    */
   #join(follower: Follower): { readonly shared: SharedSubscription; readonly isOpen: boolean } {
     follower.leave();
@@ -67,7 +67,7 @@ export class AllStream {
     return { shared, isOpen: open !== null };
   }
 
-  /** Up to the end of the log, and at least as far as the subscription was when the follower joined. */
+  /** Reads up to the end of the log, and at least as far as the subscription was when the follower joined. */
   async *#readBehind(
     follower: Follower,
     { lastEvent }: SharedSubscription,
@@ -84,14 +84,14 @@ export class AllStream {
       }
       if (signal.aborted) return;
       isBehind = page.length === PAGE || follower.at < lastEvent;
-      // The node that was read may be older than the one that is subscribed to.
+      // The node that answered the read may be behind the one that serves the subscription.
       if (isBehind && page.length === 0) await backoff.pause(signal);
     }
     const end = follower.select({ kind: 'caught-up' });
     if (end) yield end;
   }
 
-  /** The next events; none when the signal aborts. */
+  /** The next events; empty when the signal aborts. */
   async #page(follower: Follower, backoff: Backoff, signal: AbortSignal): Promise<readonly StoredEvent[]> {
     const after = follower.at < 0n ? null : follower.at;
     while (!signal.aborted) {
@@ -99,7 +99,7 @@ export class AllStream {
         return (await unlessAborted(signal, this.#parts.readAll(after, PAGE))) ?? [];
       } catch (error) {
         if (error instanceof CheckpointNotInLog) throw error;
-        // Another log is reported once, where it is noticed.
+        // A replaced log is reported once, where it is detected.
         if (!(error instanceof LogReplaced))
           reportFailure(this.#parts.log, 'read $all', { after: String(after) }, error);
         await backoff.pause(signal);
@@ -109,10 +109,10 @@ export class AllStream {
   }
 }
 
-/** A call, because the compiler takes a signal that was not aborted a moment ago for one that never is. */
+/** A function, because the compiler assumes that a signal checked once never aborts later. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted;
 
-/** The result, or null as soon as the signal aborts: a follower that ends does not wait for a store that is away. */
+/** The result; null as soon as the signal aborts, so that no follower waits for an unreachable store. */
 async function unlessAborted<T>(signal: AbortSignal, result: Promise<T>): Promise<T | null> {
   const aborted = Promise.withResolvers<null>();
   const stop = (): void => {

@@ -1,4 +1,4 @@
-/** What is refused before it reaches the client, which would hang or quietly change it instead. */
+/** Rejects appends that the client would hang on or silently change. */
 import type { NewEvent } from '../../commands/values/event.ts';
 
 /** `<aggregate>-<id>`: one camelCase word, a dash, printable ASCII. The category ends at the first dash. */
@@ -6,12 +6,12 @@ const STREAM_NAME = /^[a-z][A-Za-z0-9]*-[\x21-\x7e]{1,200}$/;
 
 const UUID_FORM = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
-/** Deeper data is a mistake, and a cycle is endlessly deep. */
+/** Deeper data is a defect; a cycle has no end. */
 const MOST_DEPTH = 32;
 
 /**
- * Characters of one event. A message over 17 MB ends the call all appends share
- * (`RESOURCE_EXHAUSTED`), and a character takes at most 6 bytes; a real server's own limit lies below.
+ * Characters of one event. A message over 17 MB ends the call all appends share (`RESOURCE_EXHAUSTED`), and a
+ * character takes at most 6 bytes. The limit of a real server is lower.
  */
 const MOST_CHARACTERS = 2 * 1_048_576;
 
@@ -19,16 +19,16 @@ const MOST_CHARACTERS = 2 * 1_048_576;
 const WORD_CHARACTERS = 5;
 const NUMBER_CHARACTERS = 24;
 
-/** Throws `TypeError` for a name that is not of the form; system streams and derived names never pass. */
+/** Throws `TypeError` for any other form of name, which includes system streams and derived names. */
 export function requireStreamName(name: string): void {
   if (!STREAM_NAME.test(name))
     throw new TypeError(`"${name}" is not a stream name of the form <aggregate>-<id>`);
 }
 
 /**
- * Throws `TypeError` unless there is at least one event, every id is a UUID, no event is beyond all bounds and all data is
- * JSON as it stands: `JSON.stringify` inside the client throws where nobody can catch it, and drops or rewrites what it
- * does not know.
+ * Throws `TypeError` unless there is at least one event, every id is a UUID, no event is too large and all
+ * data is plain JSON: `JSON.stringify` inside the client throws where no caller can catch it, and drops or
+ * rewrites values it does not know.
  */
 export function requireEvents(events: readonly NewEvent[]): void {
   if (events.length === 0) throw new TypeError('an append needs at least one event');
@@ -39,7 +39,7 @@ export function requireEvents(events: readonly NewEvent[]): void {
   }
 }
 
-/** About how many characters the JSON has, before any of them is escaped. */
+/** The approximate number of characters of the JSON, before escaping. */
 function requireJson(value: unknown, path: string, depth: number): number {
   if (typeof value === 'string') return value.length;
   if (value === null || typeof value === 'boolean') return WORD_CHARACTERS;

@@ -1,6 +1,7 @@
 /**
- * The one way events leave the process. The client alone would wait for ever on a silent server, keep a failed feature
- * probe, and mix up the pending appends of all its instances, so there is one lane per process with a client of its own.
+ * The only path for appends. The client alone would wait forever on a silent server, keep a failed feature
+ * probe, and mix up the pending appends of all its instances. So each process has one queue with its own
+ * client.
  */
 import { NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import type { AppendResult, EventStoreDBClient, JSONEventData } from '@eventstore/db-client';
@@ -22,30 +23,30 @@ export interface AppendQueueOptions {
   readonly url: string;
   readonly log: Log;
   readonly known: KnownLog;
-  /** In all, with every resend. */
+  /** Total, including every resend. */
   readonly timeoutMs: number;
   /** For one try; on expiry the outcome is unknown. */
   readonly tryTimeoutMs: number;
   /** One call per append instead of the shared batch call. */
   readonly forceUnary: boolean;
-  /** Told of each append that found no room. */
+  /** Called for each append that failed because the disk is full. */
   readonly onNoSpace?: (error: DiskFull) => void;
 }
 
 /**
- * Appends under way at once. It bounds what the shared call buffers; with a server that has no BatchAppend each is a call
- * of its own.
+ * Concurrent appends. The limit bounds what the shared call buffers; without BatchAppend on the server each
+ * append is a call of its own.
  */
 const MOST_UNDER_WAY = MOST_CALLS_PER_CONNECTION;
 
-/** With credentials of its own a call is not batched. Over an unencrypted channel the client leaves them out. */
+/** The client does not batch calls with own credentials, and sends none over an unencrypted channel. */
 const NOBODY = { username: '', password: '' };
 
 interface OneAppend {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly events: JSONEventData[];
-  /** On the clock of `performance.now()`. */
+  /** As `performance.now()`. */
   readonly giveUpAt: number;
 }
 
@@ -61,10 +62,11 @@ export class AppendQueue {
   }
 
   /**
-   * Appends, resending the identical append while its outcome is unknown: same ids, same expectation. So the answer is
-   * true even when the first try was written and others appended since. Throws `WrongExpectedRevision`; the client's error
-   * for what the store refuses (too large, stream deleted: defects of ours); `store_unavailable` after the deadline,
-   * when it may have been written or still be, and at once when the store denies access or has no room; `LogReplaced`.
+   * Appends, and resends the identical append (same ids, same expectation) while its outcome is unknown. So
+   * the result is correct even when the first try was written and other appends followed. Throws
+   * `WrongExpectedRevision`; the client's error when the store refuses (too large, stream deleted: defects of
+   * ours); `store_unavailable` after the deadline, when the append may be written already or later, and
+   * immediately when the store denies access or its disk is full; `LogReplaced`.
    */
   async append(stream: string, expected: ExpectedRevision, events: JSONEventData[]): Promise<AppendResult> {
     const giveUpAt = performance.now() + this.#options.timeoutMs;
@@ -102,8 +104,8 @@ export class AppendQueue {
   }
 
   /**
-   * One try. The log is looked at before when the connection is new, and again when it was made anew meanwhile: what
-   * another log has taken is not acknowledged.
+   * One try. The log is compared before on a new connection, and afterwards if it reconnected meanwhile: an
+   * append to another log is not acknowledged.
    */
   async #try(connection: StoreConnection, append: OneAppend): Promise<AppendResult> {
     const { known } = this.#options;
@@ -117,8 +119,8 @@ export class AppendQueue {
   }
 
   /**
-   * The server is told the deadline of the whole append: it compares it with its own clock, and a short one would
-   * refuse everything once the two clocks differ by as much.
+   * Sends the deadline of the whole append: the server compares it with its own clock, and a short deadline
+   * would refuse everything once the clocks differ by that much.
    */
   #send(
     client: EventStoreDBClient,
@@ -133,8 +135,8 @@ export class AppendQueue {
   }
 
   /**
-   * Throws what is final; otherwise says how to try again. Tries that are still under way over a failed connection may
-   * end there. Its own end then rejects every pending append of the process, and those are sent again too.
+   * Throws final errors; otherwise returns how to retry. Other tries over a failed connection may end there.
+   * The end of the shared call rejects every pending append of the process, and those are resent too.
    */
   #decide(error: unknown, { stream, expected }: OneAppend): StoreFailure {
     if (error instanceof LogReplaced) throw error;
@@ -155,8 +157,8 @@ export class AppendQueue {
 }
 
 /**
- * Where the stream is by the client's word: it says -1 or "no stream" for a missing one, and "no stream" too when the
- * server gave no revision, so that beside an expectation of "no stream" it means nothing.
+ * The stream's revision as the client reports it: -1 or "no stream" for a missing one. It also reports "no
+ * stream" when the server gave no revision, so with an expectation of "no stream" the value is meaningless.
  */
 function actualRevision(
   { actualVersion }: WrongExpectedVersionError,
@@ -167,7 +169,7 @@ function actualRevision(
   return isMissing && expected !== 'no-stream' ? 'no-stream' : null;
 }
 
-/** The promise, or an error when it takes too long. What it settles to afterwards is of no interest. */
+/** The promise, or an error after the timeout. A later result is ignored. */
 function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout;
   const expiry = new Promise<never>((_resolve, reject) => {

@@ -16,34 +16,37 @@ export interface EventStoreOptions {
   /** `esdb://…`, a single node or a cluster. */
   readonly url: string;
   readonly log: Log;
-  /** For an append with all its resends. */
+  /** For an append including all resends. */
   readonly appendTimeoutMs?: number;
   /** For one try of an append. */
   readonly appendTryTimeoutMs?: number;
-  /** For a read with all its repetitions. */
+  /** For a read including all retries. */
   readonly readTimeoutMs?: number;
-  /** How long one try of a read may hear nothing. */
+  /** How long one try of a read may receive nothing. */
   readonly readSilenceMs?: number;
-  /** How long a subscription may take to be confirmed. */
+  /** Timeout for the confirmation of a subscription. */
   readonly confirmTimeoutMs?: number;
-  /** Appends one call at a time, as with a server that has no BatchAppend. */
+  /** One call per append, as with a server that has no BatchAppend. */
   readonly forceUnary?: boolean;
-  /** Told of each append that found no room. */
+  /** Called for each append that failed because the disk is full. */
   readonly onNoSpace?: (error: DiskFull) => void;
 }
 
 export interface ConnectedEventStore extends EventStore {
-  /** Why what this store tells cannot be trusted, or null: it holds another log, or a subscription hears nothing new. */
+  /**
+   * Why the data of this store cannot be trusted, or null: it holds another log, or a subscription receives
+   * only old events.
+   */
   readonly trouble: string | null;
-  /** Ends every call and subscription; what still waits fails with `store_unavailable`. */
+  /** Ends every call and subscription; pending ones fail with `store_unavailable`. */
   close(): Promise<void>;
 }
 
-/** Opens the store; connects lazily. One per process, because the client mixes up the appends of several. */
+/** Opens the store; connects lazily. One per process: the client mixes up the appends of several. */
 export function openEventStore(options: EventStoreOptions): ConnectedEventStore {
   const { url, log } = options;
   if (/[?&]throw[_-]*on[_-]*append[_-]*failure=\s*false/i.test(url)) {
-    // The client then reports a revision of 1 whatever the stream is at.
+    // With it the client reports a revision of 1 for every stream.
     throw new TypeError('EVENTSTORE_URL must not set throwOnAppendFailure=false');
   }
   const reader = new StreamReader({
@@ -79,7 +82,7 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
       requireEvents(events);
       const jsonEvents = events.map(toJsonEvent);
       const { nextExpectedRevision, position } = await lane.append(streamName, expected, jsonEvents);
-      // Left out only for the repeat of an append to a stream deleted since; waiting for the end is enough then.
+      // Missing only for the repeat of an append to a stream deleted since; the end is sufficient then.
       return { revision: nextExpectedRevision, position: position?.commit ?? (await reader.endPosition()) };
     },
     ...readsOf(reader, known),
@@ -94,7 +97,7 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
 
 type Reads = Pick<EventStore, 'readStream' | 'readLast' | 'headPosition' | 'readAll'>;
 
-/** Nothing is decided on what another log holds. */
+/** Refuses reads of a replaced log: no decision may depend on them. */
 const readsOf = (reader: StreamReader, known: KnownLog): Reads => ({
   readStream: async (streamName, from = 0n): Promise<readonly StoredEvent[]> => {
     requireStreamName(streamName);

@@ -1,4 +1,4 @@
-/** The subscription to `$all`, which outlives its connections, and pages of `$all`; both only of the log that is known. */
+/** A subscription to `$all` that survives lost connections, and pages of `$all`; only of the known log. */
 import type { Log } from '../../commands/ports/ports.ts';
 import type { SubscriptionItem } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
@@ -12,7 +12,7 @@ import type { StreamReader } from './stream-reader.ts';
 import { SubscriptionFeed } from './subscription-feed.ts';
 import type { Place } from './subscription-feed.ts';
 
-/** The checkpoint is newer than the log, or names no event of it: the store was restored from a backup, or is another. */
+/** The checkpoint is beyond the log, or not an event's: the store was restored from a backup, or replaced. */
 export class CheckpointNotInLog extends Error {
   constructor(from: Position | null, where: string) {
     super(
@@ -28,14 +28,14 @@ export interface FollowParts {
   readonly reader: StreamReader;
   readonly known: KnownLog;
   readonly log: Log;
-  /** How long a subscription may take to be confirmed. */
+  /** Timeout for the confirmation of a subscription. */
   readonly confirmMs: number;
 }
 
 /**
- * Every item after `from`, resubscribing after any error from the last item handed out. Ends when the signal aborts.
- * Throws `CheckpointNotInLog`: beyond the end of its log a server stays silent for ever. While the store holds another log
- * than before, nothing is handed out; it goes on when the log is back.
+ * Every item after `from`. Resubscribes after any error from the last item yielded. Ends when the signal
+ * aborts. Throws `CheckpointNotInLog`: a server sends nothing to a subscription from beyond the end of its
+ * log. Yields nothing while the store holds another log than before; resumes when the known log is back.
  */
 export async function* followAll(
   parts: FollowParts,
@@ -56,7 +56,7 @@ export async function* followAll(
       if (isOver()) return;
       const last = progress.place?.commit ?? null;
       if (classifyFailure(error) === 'refused') throw refused(last, error);
-      // Another log is told of once, by whoever compares.
+      // `KnownLog` reports a replaced log once.
       if (!(error instanceof LogReplaced))
         reportFailure(parts.log, 'subscribe', { from: String(last) }, error);
       await progress.backoff.pause(signal);
@@ -78,7 +78,7 @@ export async function readKnownLog(
     await known.compare();
     throw refused(after, error);
   });
-  // Afterwards: what another log answered meanwhile is not handed out.
+  // After the read: a page of another log must not be returned.
   await known.compare();
   const last = page.at(-1);
   if (last) known.hold(last);
@@ -89,9 +89,9 @@ export async function readKnownLog(
 const refused = (from: Position | null, error: unknown): CheckpointNotInLog =>
   new CheckpointNotInLog(from, `is refused (${String(error)})`);
 
-/** What outlives a subscription. */
+/** State that survives a subscription. */
 interface Progress {
-  /** Behind everything that was handed out or looked through. */
+  /** Behind everything that was returned or searched. */
   place: Place | null;
   readonly backoff: Backoff;
 }
@@ -119,7 +119,7 @@ async function* oneSubscription(
   signal.addEventListener('abort', stop, { once: true });
   try {
     await feed.confirmed();
-    // Not before: only now it is certain which server this is.
+    // Not earlier: only a confirmed subscription has a known server.
     await known.compare();
     while (!signal.aborted) {
       const item = feed.take();

@@ -1,7 +1,8 @@
 /**
- * What this process knows of the log, so that another log in its place is told apart: one that was emptied or restored from
- * an older backup while gateways run. Whatever were appended there no audit would ever know, so nothing is. The newest
- * event known tells: a log only grows, so a log that still holds it holds everything before it too.
+ * What this process knows of the log, to detect that it was replaced: emptied, or restored from an older
+ * backup while gateways run. Events appended there would never appear in the audit, so nothing is appended.
+ * The newest known event is enough: a log only grows, so a log that contains it also contains everything
+ * before.
  */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
@@ -31,12 +32,12 @@ interface Comparison {
 export class KnownLog {
   readonly #reader: Pick<StreamReader, 'eventAt' | 'endPosition'>;
   readonly #log: Log;
-  /** The newest event this process has appended, received or begun with. */
+  /** The newest event this process has appended, received or started with. */
   #newest: KnownEvent | null = null;
-  /** The newest position known to be in the log: a checkpoint may lie behind the newest event known. */
+  /** The newest position known to be in the log: a checkpoint may be behind the newest known event. */
   #end: Position = -1n;
   #difference: string | null = null;
-  /** Subscriptions that hear of nothing but what they had before. */
+  /** Subscriptions that receive only events they received before. */
   readonly #deaf = new Set<object>();
   readonly #confirmed = new WeakMap<StoreConnection, number>();
   readonly #comparing = new WeakMap<StoreConnection, Comparison>();
@@ -46,7 +47,7 @@ export class KnownLog {
     this.#log = log;
   }
 
-  /** What keeps this store from being used, or null. */
+  /** Why this store cannot be used, or null. */
   get trouble(): string | null {
     if (this.#difference !== null) return `the event store holds another log: ${this.#difference}`;
     return this.#deaf.size > 0 ? 'a subscription receives only events that it received before' : null;
@@ -57,37 +58,37 @@ export class KnownLog {
     if (this.#difference !== null) throw new LogReplaced();
   }
 
-  /** An event of the log that was compared. */
+  /** Remembers an event of the compared log. */
   hold({ id, position }: KnownEvent): void {
     if (position > (this.#newest?.position ?? -1n)) this.#newest = { id, position };
     this.reach(position);
   }
 
-  /** An event whose append was acknowledged over this connection, after it was confirmed. */
+  /** Remembers an event whose append was acknowledged over this connection, after it was confirmed. */
   appended(connection: StoreConnection, event: KnownEvent): void {
     this.hold(event);
     this.#confirmed.set(connection, connection.epoch);
   }
 
-  /** A place of the log that was compared. */
+  /** Remembers a position of the compared log. */
   reach(position: Position): void {
     if (position > this.#end) this.#end = position;
   }
 
-  /** The end of the log at the first read: from here on it has to be the same log. */
+  /** Remembers the end of the log at the first read: from now on it must be the same log. */
   begin(newest: StoredEvent | null): void {
     if (this.#newest === null && newest && !newest.type.startsWith('$')) this.hold(newest);
   }
 
-  /** A subscription has become deaf, or hears again. */
+  /** Marks a subscription that receives only old events, or removes the mark. */
   setDeaf(subscription: object, isDeaf: boolean): void {
     if (isDeaf) this.#deaf.add(subscription);
     else this.#deaf.delete(subscription);
   }
 
   /**
-   * Resolves when the server behind this connection is known to hold the log: at once unless the connection was made anew
-   * since. Throws `LogReplaced`, or `store_unavailable` when nobody can say.
+   * Resolves when the server behind this connection is known to hold the log: immediately unless it has
+   * reconnected since. Throws `LogReplaced`, or `store_unavailable` when the comparison fails.
    */
   async confirm(connection: StoreConnection): Promise<void> {
     while (this.#newest !== null && this.#confirmed.get(connection) !== connection.epoch) {
@@ -99,7 +100,7 @@ export class KnownLog {
     }
   }
 
-  /** Compares the log with what is known of it. Throws as `confirm` does. */
+  /** Compares the log with the known event and end. Throws as `confirm` does. */
   async compare(): Promise<void> {
     const difference = await this.#findDifference();
     if (difference !== null && this.#difference === null) {

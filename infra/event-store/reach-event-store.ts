@@ -1,4 +1,4 @@
-/** Whether an event store answers, asked before anything stands on it. */
+/** Tests whether an event store answers, before anything depends on it. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import { DENIAL, isDenial } from './store-errors.ts';
@@ -8,12 +8,12 @@ const REACHED_WITHIN_MS = 2_000;
 
 const ignore = (): void => undefined;
 
-/** Whoever asks says what came of it. */
+/** The caller reports the result. */
 const noLog: Log = { info: ignore, warn: ignore, error: ignore };
 
 /**
- * Resolves when the leader tells where the log ends. Throws `store_unavailable` when it does not within two seconds, and an
- * `Error` with one sentence when it denies access or the address makes no sense.
+ * Resolves when the leader returns the end of the log. Throws `store_unavailable` after two seconds without
+ * an answer, and an `Error` with one sentence when the store denies access or the address is invalid.
  */
 export async function reachEventStore(url: string): Promise<void> {
   const reader = new StreamReader({

@@ -1,20 +1,25 @@
-/** The client's form of an event and the gateway's. */
+/** Converts between the client's form of an event and the gateway's. */
 import { jsonEvent } from '@eventstore/db-client';
 import type { AllStreamRecordedEvent, JSONEventData, RecordedEvent } from '@eventstore/db-client';
 import { isJsonObject } from '../../commands/values/json-object.ts';
 import type { NewEvent, StoredEvent } from '../../commands/values/event.ts';
 
-/** To be sent; checked by `requireEvents` before. */
+/** For an append; validated by `requireEvents` before. */
 export const toJsonEvent = ({ id, type, data, metadata }: NewEvent): JSONEventData =>
   jsonEvent({ id, type, data, metadata });
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Data that is no JSON object comes from another writer and no reader of ours knows its type: it reads as empty. */
+/**
+ * Data that is not a JSON object reads as empty: it is another writer's, and no reader here knows its type.
+ */
 const fields = (value: unknown): Fields =>
   isJsonObject(value) && !(value instanceof Uint8Array) ? value : {};
 
-/** As read. Only servers before 22.6 leave the position out of a stream read, and those are not supported. */
+/**
+ * Converts an event as read. Only servers before 22.6 omit the position in a stream read; they are not
+ * supported.
+ */
 export function toStoredEvent(event: RecordedEvent | AllStreamRecordedEvent): StoredEvent {
   if (event.position === undefined) throw new TypeError('the event store is too old: it gives no positions');
   return {

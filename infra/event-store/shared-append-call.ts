@@ -1,4 +1,4 @@
-/** The call all appends of a client share, kept from ending the process or swallowing appends. */
+/** Guards the call that all appends of a client share, so that it cannot end the process or lose appends. */
 import type { Duplex } from 'node:stream';
 import { Metadata, status } from '@grpc/grpc-js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -8,10 +8,12 @@ type Deliver = (reply: streams.BatchAppendResp) => void;
 
 /**
  * Guards the call in place, before its first message:
- * - a reply to no pending append (a second one, a late one) throws inside the client, where nobody can catch it;
- * - a write the client queues behind a full buffer becomes an unhandled rejection when the call breaks, so the buffer
- *   never says that it is full: the number of appends under way bounds it;
- * - a call that ends without an error stays in the client's cache, and every later append would wait on it for ever.
+ * - A reply to no pending append (a duplicate or a late one) throws inside the client, where no caller can
+ *   catch it.
+ * - A write that the client queues behind a full buffer becomes an unhandled rejection when the call breaks.
+ *   So the buffer never reports that it is full; the number of concurrent appends bounds it.
+ * - A call that ends without an error stays in the client's cache, and every later append would wait on it
+ *   forever.
  */
 export function guardSharedAppendCall(call: Duplex, log: Log): Duplex {
   const listeners = call.listeners('data') as Deliver[];
@@ -39,13 +41,13 @@ export function guardSharedAppendCall(call: Duplex, log: Log): Duplex {
   return call;
 }
 
-/** Puts the status code before the message, as in every other gRPC error: the client keeps only the message. */
+/** Prefixes the message with the status code, as other gRPC errors do: the client keeps only the message. */
 function withCode(reply: streams.BatchAppendResp): void {
   const error = reply.getError();
   error?.setMessage(`${String(error.getCode())} ${error.getMessage()}`);
 }
 
-/** In the form the client takes for a lost server, so that it opens the call again. */
+/** The error the client treats as a lost server, so that it reopens the call. */
 function endedWithoutError(): Error {
   const details = 'the server ended the call';
   return Object.assign(new Error(`14 UNAVAILABLE: ${details}`), {

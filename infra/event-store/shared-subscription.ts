@@ -1,20 +1,20 @@
-/** One subscription that several followers take from, each at its own pace. */
+/** One subscription shared by several followers, each at its own pace. */
 import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 
-/** Items kept for the slowest follower. A follower that is further behind reads the log instead. */
+/** Items kept for the slowest follower. A follower further behind reads the log instead. */
 const MOST_KEPT = 1_000;
 
 /** A filtered follower gets a checkpoint after this many events that do not match. */
 const CHECKPOINT_EVERY = 1_024;
 
-/** The place of one follower. */
+/** One follower and its place. */
 export class Follower {
-  /** The position of the last event handed out or left out; -1n before the first. */
+  /** The position of the last event returned or filtered out; -1n before the first. */
   at: Position;
-  /** The number of its next item in the subscription it has joined. */
+  /** The number of its next item in the joined subscription. */
   next = 0;
-  /** What it has joined. */
+  /** The joined subscription. */
   joined: SharedSubscription | null = null;
   readonly #filter: EventFilter | undefined;
   readonly #signal: AbortSignal;
@@ -39,7 +39,7 @@ export class Follower {
     this.joined = null;
   }
 
-  /** The item as this follower gets it: null when it had it before, or when the filter leaves it out. */
+  /** The item for this follower: null when it was returned before, or when the filter excludes it. */
   select(item: SubscriptionItem): SubscriptionItem | null {
     if (item.kind === 'caught-up') return this.#catchUp(item);
     const position = item.kind === 'event' ? item.event.position : item.position;
@@ -63,7 +63,7 @@ export class Follower {
     this.#wake = null;
   };
 
-  /** The end of the log is reported once, however often the subscription is opened again. */
+  /** Reports the end of the log once, also when the subscription is reopened. */
   #catchUp(item: SubscriptionItem): SubscriptionItem | null {
     if (this.#isCaughtUp) return null;
     this.#isCaughtUp = true;
@@ -78,15 +78,15 @@ export class Follower {
 export type Subscribe = (from: Position | null, signal: AbortSignal) => AsyncIterable<SubscriptionItem>;
 
 /**
- * The fastest follower draws the next item, so a slow one holds up no other. An item is kept until every follower has taken
- * it, at most `MOST_KEPT` of them: a follower that is further behind loses its place here.
+ * The fastest follower draws the next item, so a slow one does not delay the others. An item is kept until
+ * every follower has taken it, at most `MOST_KEPT` items: a follower further behind loses its place.
  */
 export class SharedSubscription {
   /** The position of the last event received; -1n before the first. */
   lastEvent: Position = -1n;
-  /** The position up to which everything was received: where it began, an event or a checkpoint. */
+  /** The position up to which everything was received: the start, an event or a checkpoint. */
   #reached: Position;
-  /** True once it has reached the end of the log. */
+  /** True after it has reached the end of the log. */
   #isLive = false;
   readonly #source: AsyncIterator<SubscriptionItem>;
   readonly #ending = new AbortController();
@@ -102,12 +102,12 @@ export class SharedSubscription {
     this.#source = subscribe(from < 0n ? null : from, this.#ending.signal)[Symbol.asyncIterator]();
   }
 
-  /** True when nothing more comes: it failed or was ended. */
+  /** True when no more items follow: it failed or was ended. */
   get isOver(): boolean {
     return this.#ending.signal.aborted;
   }
 
-  /** From here on, everything that is received is kept for the follower. */
+  /** From now on every received item is kept for the follower. */
   join(follower: Follower): void {
     follower.next = this.#first + this.#kept.length;
     follower.joined = this;
@@ -121,8 +121,9 @@ export class SharedSubscription {
   }
 
   /**
-   * The next item of a follower. `none-yet`: it is woken when there is more. `lost`: its items are kept no longer, or the
-   * subscription was ended; it goes on by reading the log. Throws what the subscription failed with.
+   * The next item of a follower. `none-yet`: the follower is woken when there is more. `lost`: its items are
+   * no longer kept, or the subscription ended; it continues by reading the log. Throws the error the
+   * subscription failed with.
    */
   take(follower: Follower): SubscriptionItem | 'none-yet' | 'lost' {
     if (follower.next < this.#first) return 'lost';
@@ -138,18 +139,18 @@ export class SharedSubscription {
   }
 
   /**
-   * Ends while it is still on the way to the end of the log, and not yet as far as a follower that has read the log. That one
-   * opens it again further on; the others read the log instead.
+   * Ends the subscription if it has not reached the end of the log and is behind this follower, which has
+   * read the log. The follower reopens it further on; the others read the log instead.
    */
   endIfBehind(follower: Follower): void {
     if (!this.#isLive && follower.at > this.#reached) this.end();
   }
 
-  /** Its followers read the log from their own places, and join the next one. */
+  /** Ends the subscription. Its followers read the log from their own places, and join the next one. */
   end(): void {
     if (this.isOver) return;
     this.#ending.abort();
-    // A source that waits at its last item gives its connection back only now. What it ends with changes nothing.
+    // A source waiting at its last item releases its connection only here. Its result is irrelevant.
     void this.#source.return?.().catch(() => undefined);
     this.#wakeAll();
   }

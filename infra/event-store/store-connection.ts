@@ -1,6 +1,6 @@
 /**
- * The official client with a connection of its own, made safe where it would end the process or go on behind our back:
- * answers nobody waits for are dropped, and once it is retired it sends nothing more.
+ * The official client with its own connection, hardened: replies without a waiting call are dropped instead
+ * of ending the process, and a retired client sends nothing more.
  */
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,23 +11,26 @@ import type { Log } from '../../commands/ports/ports.ts';
 import { guardSharedAppendCall } from './shared-append-call.ts';
 import type { Credentials } from '@eventstore/db-client';
 
-/** The client's own default; it is also what a server may take to answer a ping. */
+/** The client's default; also the time a server has to answer a ping. */
 const KEEP_ALIVE_TIMEOUT_MS = 10_000;
 
-/** What the client calls "never" (-1) overflows a timer and would mean "at once". */
+/** The client's "never" (-1) overflows a timer and would mean "immediately". */
 const NEVER_MS = 2_000_000_000;
 
-/** A round of numbers that tell connections apart; each adds as many milliseconds to its timeout. */
+/** Numbers that distinguish connections; each adds that many milliseconds to the timeout. */
 const MOST_NUMBERS = 1_000;
 
-/** How long the calls of a silent client may take to end. */
+/** How long the calls of an unresponsive client may take to end. */
 const MOST_DISPOSE_MS = 500;
 
 type GrpcClient = Readonly<{ getChannel(): Channel }>;
 type GrpcStream = Readable | Writable | Duplex;
 type OpenStream = (client: GrpcClient) => GrpcStream;
 
-/** The two doors every call of the client goes through, and what it says of its caller; protected, and the same in all of 6.x. */
+/**
+ * The two methods every call of the client passes through, and the one that adds credentials; protected, and
+ * the same in all of 6.x.
+ */
 interface Doors {
   GRPCStreamCreator: (
     kind: unknown,
@@ -42,7 +45,7 @@ interface Doors {
 const numbersInUse = new Set<number>();
 let lastNumber = 0;
 
-/** The next number no open connection has; not the one just given back, whose traces may still be there. */
+/** The next number in rotation that no open connection has: gRPC may still hold one just released. */
 function takeNumber(): number {
   for (let step = 1; step <= MOST_NUMBERS; step += 1) {
     const number = (lastNumber + step) % MOST_NUMBERS;
@@ -73,7 +76,7 @@ export class StoreConnection {
         (client) => {
           this.#pass(client);
           const stream = open(client);
-          // Only the call all appends share is kept in a cache.
+          // Only the call all appends share is cached.
           return cache === undefined ? stream : guardSharedAppendCall(stream as Duplex, log);
         },
         cache,
@@ -85,17 +88,14 @@ export class StoreConnection {
       });
   }
 
-  /**
-   * Grows each time the connection is made anew, before anything is heard over it: behind a new connection may be another
-   * server.
-   */
+  /** Grows with each reconnect, before anything is received: a new connection may reach another server. */
   get epoch(): number {
     return this.#epoch;
   }
 
   /**
-   * Ends its calls and its connection. What still waits inside the client, for the feature probe say, fails when its turn
-   * comes, instead of sending an append that was given up long ago.
+   * Ends its calls and its connection. Calls still queued inside the client, for example behind the feature
+   * probe, then fail instead of sending an append that was given up long ago.
    */
   async retire(): Promise<void> {
     if (this.#isRetired) return;
@@ -124,8 +124,8 @@ export class StoreConnection {
 }
 
 /**
- * Without TLS the client leaves user and password out. On the loopback nobody listens in, and the embedded node asks for
- * them there as well.
+ * Without TLS the client does not send user and password. On loopback the traffic stays on this machine, and
+ * the embedded node requires them there too.
  */
 function signInWithoutTls(doors: Doors, url: string): void {
   const given = credentialsIn(url);
@@ -141,9 +141,9 @@ function signInWithoutTls(doors: Doors, url: string): void {
 }
 
 /**
- * gRPC hands the same connection to every channel with equal settings, and with it the 100 calls it may carry and the
- * pause before its next attempt, which grows to two minutes. A timeout that differs by a millisecond gives each client
- * a connection of its own.
+ * gRPC gives channels with equal settings the same connection, and with it the limit of 100 calls and the
+ * pause before the next attempt, which grows to two minutes. A timeout that differs by a millisecond gives
+ * each client its own connection.
  */
 function withOwnConnection(url: string, number: number): string {
   const given = /[?&]keep[_-]*alive[_-]*timeout=(-?\d+)/i.exec(url)?.[1];
@@ -151,7 +151,7 @@ function withOwnConnection(url: string, number: number): string {
   const ownMs = (timeoutMs < 0 ? NEVER_MS : timeoutMs) + number;
   const address = url.trim().replace(/\/+$/, '');
   const hasSettings = address.replace(/^[^:]+:\/\/(?:[^:]+:[^@]+@)?/, '').includes('?');
-  // Of a setting given twice the client takes the last.
+  // The client uses the last of duplicate settings.
   return `${address}${hasSettings ? '&' : '?'}keepAliveTimeout=${String(ownMs)}`;
 }
 
@@ -164,7 +164,7 @@ export interface GivenCredentials {
 
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
-/** Null when the address names none. */
+/** Null when the address contains none. */
 export function credentialsIn(url: string): GivenCredentials | null {
   const match = /^[^:]+:\/\/([^:@/?]+):([^@/?]+)@([^?]*?)\/?(?:\?(.*))?$/.exec(url.trim());
   if (!match) return null;

@@ -1,8 +1,8 @@
-/** Connections with room for one more call: a real server allows 100 per connection, and the one after those hangs. */
+/** Connections with capacity for one more call: a real server allows 100 per connection; call 101 hangs. */
 import type { Log } from '../../commands/ports/ports.ts';
 import { StoreConnection } from './store-connection.ts';
 
-/** Reads and subscriptions on one connection; the rest of the server's 100 is for whatever the client asks besides. */
+/** Calls on one connection; the rest of the server's 100 is for the client's other calls. */
 export const MOST_CALLS_PER_CONNECTION = 80;
 
 export class StoreConnections {
@@ -14,7 +14,7 @@ export class StoreConnections {
     this.#open = () => new StoreConnection(url, log);
   }
 
-  /** A connection with room for one more call; give it back with `release`. */
+  /** A connection with capacity for one more call; return it with `release`. */
   acquire(): StoreConnection {
     const roomy = [...this.#calls].find(
       ([connection, calls]) => calls < MOST_CALLS_PER_CONNECTION && !this.#discarded.has(connection),
@@ -24,14 +24,14 @@ export class StoreConnections {
     return connection;
   }
 
-  /** The connection failed: it is not handed out again, and ends with its last call. */
+  /** Marks a failed connection: it is not reused, and closes with its last call. */
   discard(connection: StoreConnection): void {
     this.#discarded.add(connection);
   }
 
   release(connection: StoreConnection): void {
     const left = (this.#calls.get(connection) ?? 1) - 1;
-    // One idle connection stays for the next call, the others go when they are empty.
+    // One idle connection stays open for the next call; the others close.
     if (left > 0 || (this.#calls.size === 1 && !this.#discarded.has(connection))) {
       this.#calls.set(connection, left);
       return;

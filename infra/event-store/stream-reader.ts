@@ -1,4 +1,4 @@
-/** Reads that end, with the deadline the client does not give them, repeated while the store is away. */
+/** Finite reads with a deadline, which the client lacks, retried while the store is unreachable. */
 import {
   BACKWARDS,
   END,
@@ -25,21 +25,21 @@ import { classifyFailure, isDenial, reportFailure, storeUnavailable } from './st
 export interface StreamReaderOptions {
   readonly url: string;
   readonly log: Log;
-  /** For a read with all its repetitions. */
+  /** For a read including all retries. */
   readonly timeoutMs: number;
-  /** How long one try may hear nothing before another connection is tried. */
+  /** How long one try may receive nothing before another connection is tried. */
   readonly silenceMs: number;
 }
 
 type Resolved = ResolvedEvent | AllStreamResolvedEvent;
 
-/** System events at the end of a real log that the head look-up is ready to step over. */
+/** System events at the end of a real log that the lookup of the head skips. */
 const SYSTEM_EVENTS_SKIPPED = 32;
 
 export class StreamReader {
   readonly #options: StreamReaderOptions;
   readonly #connections: StoreConnections;
-  /** As many as fit on one connection; more wait in line. */
+  /** As many reads as fit on one connection; more reads wait. */
   readonly #slots = new Semaphore(MOST_CALLS_PER_CONNECTION);
   readonly #closed = new AbortController();
 
@@ -48,7 +48,7 @@ export class StreamReader {
     this.#connections = new StoreConnections(options.url, options.log);
   }
 
-  /** The events of a stream in order; empty for a missing or deleted one. Decisions load here, so the leader is asked. */
+  /** The events of a stream; empty for a missing or deleted one. From the leader: decisions load here. */
   async stream(name: string, from: bigint): Promise<readonly StoredEvent[]> {
     return this.#read((client) =>
       client.readStream(name, { fromRevision: from === 0n ? START : from, requiresLeader: true }),
@@ -61,7 +61,7 @@ export class StreamReader {
     return events[0] ?? null;
   }
 
-  /** Events after a position; one that is no event's (the end of another log) is refused by the server. */
+  /** Events after a position. The server refuses one that is not an event's (the end of another log). */
   async allAfter(position: Position | null, most: number): Promise<readonly StoredEvent[]> {
     const found: StoredEvent[] = [];
     let after = position;
@@ -73,13 +73,16 @@ export class StreamReader {
     }
   }
 
-  /** The newest event that is not a system event, or the newest of all when only those are near; null when empty. */
+  /**
+   * The newest event that is not a system event, or the newest of all when only those are near; null for an
+   * empty log.
+   */
   async head(): Promise<StoredEvent | null> {
     const newest = await this.#newestOfAll(SYSTEM_EVENTS_SKIPPED);
     return newest.find(({ type }) => !type.startsWith('$')) ?? newest[0] ?? null;
   }
 
-  /** The event at a position, null where there is none: behind the end, or beside every event. From the leader. */
+  /** The event at a position; null beyond the end or between events. From the leader. */
   async eventAt(position: Position): Promise<StoredEvent | null> {
     const fromPosition = { commit: position, prepare: position };
     const one = { direction: FORWARDS, fromPosition, maxCount: 1, requiresLeader: true } as const;
@@ -90,7 +93,7 @@ export class StreamReader {
     return found[0]?.position === position ? found[0] : null;
   }
 
-  /** The last position of all, system events included. */
+  /** The last position of the log, system events included. */
   async endPosition(): Promise<Position> {
     return (await this.#newestOfAll(1))[0]?.position ?? -1n;
   }
@@ -100,14 +103,14 @@ export class StreamReader {
     await this.#connections.close();
   }
 
-  /** Forwards, the event at `from` included. From the leader: a page that is not full is taken for the end of the log. */
+  /** Forwards, from `from` inclusive. From the leader: a page that is not full means the end of the log. */
   #pageOfAll(from: Position | null, maxCount: number): Promise<readonly StoredEvent[]> {
     const fromPosition = from === null || from < 0n ? START : { commit: from, prepare: from };
     const page = { direction: FORWARDS, fromPosition, maxCount, requiresLeader: true } as const;
     return this.#read((client) => client.readAll(page));
   }
 
-  /** From the leader: a follower may lag behind what this process has seen already. */
+  /** From the leader: a follower may lag behind what this process has already read. */
   #newestOfAll(maxCount: number): Promise<readonly StoredEvent[]> {
     const newest = { direction: BACKWARDS, fromPosition: END, maxCount, requiresLeader: true } as const;
     return this.#read((client) => client.readAll(newest));
@@ -123,7 +126,7 @@ export class StreamReader {
     }
   }
 
-  /** Reads again until the deadline: a read changes nothing. */
+  /** Retries until the deadline: a read changes nothing. */
   async #untilRead(open: OpenRead, giveUpAt: number): Promise<readonly StoredEvent[]> {
     const backoff = new Backoff();
     let cause: unknown = 'closed';
@@ -149,12 +152,12 @@ export class StreamReader {
   }
 
   async #collect(read: StreamingRead<Resolved>, timeoutMs: number): Promise<StoredEvent[]> {
-    // The client reports errors of a read that nobody listens to any more; without a listener they end the process.
+    // The client emits errors of abandoned reads; without a listener they end the process.
     read.on('error', () => undefined);
     const end = (reason: string) => (): void => {
       read.destroy(new Error(reason));
     };
-    // A read cut off by its own client ends as if it were complete.
+    // A read interrupted by its own client ends as if it were complete.
     const close = end('closed');
     this.#closed.signal.addEventListener('abort', close, { once: true });
     const deadline = setTimeout(end('the read took too long'), timeoutMs);

@@ -1,7 +1,7 @@
 /**
- * One subscription of the client, taken item by item. Checkpoints and "caught up" come beside the events and ahead of a
- * slow consumer; they are held back until every event received before them has been taken, so whoever stores a position
- * has seen all events up to it.
+ * One subscription of the client, read item by item. Checkpoints and "caught up" arrive beside the events,
+ * ahead of a slow consumer. They are held back until every event received before them has been taken, so a
+ * consumer that stores a position has seen all events up to it.
  */
 import { START, excludeSystemEvents } from '@eventstore/db-client';
 import type {
@@ -19,29 +19,30 @@ import { toStoredEvent } from './recorded-events.ts';
 /** Events read ahead of the consumer. */
 const READ_AHEAD = 1_000;
 
-/** The server looks through so many events per page and tells its place after each fourth page. */
+/** The server searches this many events per page, and sends a checkpoint after every fourth page. */
 const SEARCH_WINDOW = 256;
 const CHECKPOINT_WINDOWS = 4;
 
-/** Positions from here on are none: servers 24.2.0 to 24.10.4 end a catch-up that found nothing with 2⁶⁴ − 1. */
+/** Larger positions are invalid: servers 24.2.0 to 24.10.4 end a catch-up without matches with 2⁶⁴ − 1. */
 const NO_POSITION = 2n ** 63n;
 
-/** So many events that come again one after the other are no repetition: the place followed from is wrong. */
+/** More repeated events in a row mean that the start position is wrong. */
 const MOST_REPEATED = 10;
 
 /**
- * A place in the log as a server names it. At an event both numbers are its position. With a smaller `prepare` it lies
- * before the event at `commit`, behind all others up to there: a server that looked through pages without a match says so.
+ * A place in the log as a server reports it. At an event both numbers are its position. With a smaller
+ * `prepare` it is before the event at `commit`, behind all others up to there: the checkpoint of pages
+ * without a match.
  */
 export type Place = StorePosition;
 
 export interface FeedOptions {
-  /** Behind what was handed out or looked through; null = from the start. */
+  /** Behind what was returned or searched; null = from the start. */
   readonly from: Place | null;
   readonly log: Log;
-  /** How long the server may take to confirm the subscription. */
+  /** Timeout for the confirmation by the server. */
   readonly confirmMs: number;
-  /** Told when nothing but events from before come, and when new ones come again. Once it is closed, it hears again. */
+  /** Called with true when only old events arrive, with false when new ones arrive again or on close. */
   readonly setDeaf: (isDeaf: boolean) => void;
 }
 
@@ -61,7 +62,7 @@ export class SubscriptionFeed {
   #caughtUp = false;
   #failure: Error | null = null;
   #place: Place | null;
-  /** Events left out since the last new one. */
+  /** Events skipped since the last new one. */
   #repeated = 0;
 
   constructor(client: EventStoreDBClient, { from, log, confirmMs, setDeaf }: FeedOptions) {
@@ -98,12 +99,12 @@ export class SubscriptionFeed {
     }
   }
 
-  /** Behind everything handed out, and behind what the server has looked through since. */
+  /** Behind everything returned and everything the server has searched since. */
   get place(): Place | null {
     return this.#place;
   }
 
-  /** Resolves once the server has confirmed. Throws what ended the subscription before. */
+  /** Resolves when the server has confirmed. Throws the error that ended the subscription before. */
   async confirmed(): Promise<void> {
     while (!this.#isConfirmed) {
       if (this.#failure) throw this.#failure;
@@ -111,7 +112,7 @@ export class SubscriptionFeed {
     }
   }
 
-  /** The next item, or null when nothing is here yet. Throws what ended the subscription, after its last event. */
+  /** The next item; null if none is available. Throws the error of the subscription after its last event. */
   take(): SubscriptionItem | null {
     for (;;) {
       const resolved = this.#subscription.read() as AllStreamResolvedEvent | null;
@@ -119,12 +120,12 @@ export class SubscriptionFeed {
       const event = this.#newEvent(resolved);
       if (event) return { kind: 'event', event };
     }
-    // An empty buffer: every event that came before the checkpoint has been taken.
+    // The buffer is empty: every event received before the checkpoint has been taken.
     const checkpoint = this.#checkpoint;
     this.#checkpoint = null;
     if (checkpoint !== null && isBehind(checkpoint, this.#place)) {
       this.#place = checkpoint;
-      // Beside an event one number would not lead back there: it is for the next subscription only.
+      // One number cannot express a place beside an event: it is for the next subscription only.
       if (checkpoint.commit === checkpoint.prepare)
         return { kind: 'checkpoint', position: checkpoint.commit };
     }
@@ -136,22 +137,22 @@ export class SubscriptionFeed {
     return null;
   }
 
-  /** Resolves when `take` is worth another look. */
+  /** Resolves when `take` may return something new. */
   changed(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
-  /** Ends the subscription and whoever waits for it. */
+  /** Ends the subscription; waiting callers fail. */
   close(): void {
     this.#setDeaf(false);
     this.#fail(new Error('closed'));
-    void this.#subscription.unsubscribe().catch(() => undefined); // it may never have been opened, or not yet
+    void this.#subscription.unsubscribe().catch(() => undefined); // it may never have opened, or not yet
     this.#subscription.destroy();
   }
 
-  /** The event, or null for one handed out before: whoever counts events must not count it twice. */
+  /** The event, or null for one returned before: a consumer that counts events must not count it twice. */
   #newEvent({ event, link }: AllStreamResolvedEvent): StoredEvent | null {
     const recorded = event ?? link;
     if (!recorded) return null;
