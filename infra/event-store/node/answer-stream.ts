@@ -1,7 +1,7 @@
-/** One read call's way out: bounds what waits for a slow caller, and knows when the caller has gone. */
+/** The answers of one read call: limits what waits for a slow caller, and detects that the caller is gone. */
 import type { ServerWritableStream } from '@grpc/grpc-js';
 
-/** Bytes that may wait for one caller before its read pauses; a single answer may be larger. */
+/** Unsent bytes of one caller before its read pauses; a single answer may be larger. */
 const MOST_UNSENT_BYTES = 32 * 1_024;
 
 export class AnswerStream {
@@ -21,7 +21,7 @@ export class AnswerStream {
     if (call.cancelled) leave();
   }
 
-  /** Aborts when the caller cancelled or its connection ended. */
+  /** Aborts when the caller cancels or its connection ends. */
   get signal(): AbortSignal {
     return this.#gone.signal;
   }
@@ -31,8 +31,8 @@ export class AnswerStream {
   }
 
   /**
-   * Sends an answer. False = enough is waiting: await `drained` before sending more. Bytes are counted here because the
-   * stream itself counts messages, and sixteen of the largest would be 272 MiB.
+   * Sends an answer. False = the buffer is full: await `drained` before sending more. Bytes are counted here
+   * because the stream counts messages, and sixteen of the largest would be 272 MiB.
    */
   send(answer: Buffer): boolean {
     this.#unsentBytes += answer.length;
@@ -43,7 +43,7 @@ export class AnswerStream {
     return this.#unsentBytes < MOST_UNSENT_BYTES;
   }
 
-  /** Resolves when there is room again or the caller has gone. */
+  /** Resolves when there is room again or the caller is gone. */
   async drained(): Promise<void> {
     if (this.gone || this.#unsentBytes < MOST_UNSENT_BYTES) return;
     await new Promise<void>((resolve) => {

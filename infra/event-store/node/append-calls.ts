@@ -1,4 +1,4 @@
-/** Append as a unary answer. */
+/** The Append call. */
 import { status } from '@grpc/grpc-js';
 import type { ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
@@ -86,7 +86,7 @@ function successMessage({ revision, position }: Written): streams.AppendResp.Suc
   return success.setPosition(at.setCommitPosition(String(position)).setPreparePosition(String(position)));
 }
 
-/** Only the fields newer than 20.6 are set: no client that still reads the older ones can reach this node. */
+/** Sets only the fields newer than 20.6: no client that reads the older ones can reach this node. */
 function wrongVersionMessage({ expected, actual }: WrongVersion): streams.AppendResp.WrongExpectedVersion {
   const message = new AppendResp.WrongExpectedVersion();
   if (actual < 0) message.setCurrentNoStream(new Empty());

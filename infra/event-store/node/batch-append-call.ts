@@ -28,17 +28,17 @@ interface OpenAppend {
   readonly correlationId: shared.UUID;
   readonly options: streams.BatchAppendReq.Options;
   readonly events: ProposedEvents;
-  /** On the clock of `performance.now()`. */
+  /** As `performance.now()`. */
   readonly begunAt: number;
 }
 
-/** What of one call may wait for its commit before the call stops reading. */
+/** Limits of one call on appends that wait for their commit; beyond them the call stops reading. */
 const MOST_WAITING = { appends: 2_000, bytes: 16 * 1_048_576 };
 
-/** What of one call may be begun and not finished: chunks of an append whose last one never comes. */
+/** Limits of one call on incomplete appends, whose last chunk may never arrive. */
 const MOST_OPEN = { appends: 1_000, bytes: 32 * 1_048_576, ms: 30_000 };
 
-/** The call stays open when the client has nothing more to send; it ends with its connection or when it is cancelled. */
+/** The call stays open when the client ends its side; it ends with its connection or when it is cancelled. */
 export function batchAppendCall(log: EventLog, calls: OpenCalls) {
   return (call: BatchCall): void => {
     calls.add(call);
@@ -71,7 +71,7 @@ export function batchAppendCall(log: EventLog, calls: OpenCalls) {
   };
 }
 
-/** Adds a chunk; returns the append when it is complete. A first chunk without options is ignored, as it really is. */
+/** Adds a chunk; returns a complete append. Ignores a first chunk without options, as a real server does. */
 function collect(open: Map<string, OpenAppend>, message: streams.BatchAppendReq): OpenAppend | null {
   const correlationId = message.getCorrelationId() ?? new shared.UUID();
   const key = uuidText(correlationId);
@@ -83,7 +83,7 @@ function collect(open: Map<string, OpenAppend>, message: streams.BatchAppendReq)
       : undefined);
   if (!append) return null;
   for (const proposed of message.getProposedMessagesList()) append.events.add(proposed);
-  // Chunks that cannot be told apart are refused one by one.
+  // Chunks without a valid correlation id are refused one by one.
   if (message.getIsFinal() || key === null) {
     open.delete(key ?? '');
     return append;
@@ -92,7 +92,7 @@ function collect(open: Map<string, OpenAppend>, message: streams.BatchAppendReq)
   return null;
 }
 
-/** Forgets what was begun too long ago; true when the rest is more than one call may hold. */
+/** Drops incomplete appends that are too old; true when the rest exceeds the limits of one call. */
 function holdsTooMuch(open: Map<string, OpenAppend>): boolean {
   let bytes = 0;
   for (const [key, { begunAt, events }] of open) {
@@ -151,7 +151,7 @@ function successMessage({ revision, position }: Written): streams.BatchAppendRes
   return success.setPosition(at.setCommitPosition(String(position)).setPreparePosition(String(position)));
 }
 
-/** Code, message and detail of each refusal; "not ready" really has code 0 and no detail. */
+/** Code, message and detail of each refusal; on a real server "not ready" also has code 0 and no detail. */
 function errorMessage(refusal: Refusal, options: streams.BatchAppendReq.Options): statusMessages.Status {
   const error = (code: Code, text: string, type: string, bytes: Uint8Array): statusMessages.Status => {
     const details = new anyMessages.Any();

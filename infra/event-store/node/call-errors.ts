@@ -1,11 +1,11 @@
-/** Status and trailers of calls that end in an error, as a real server sends them. */
+/** Status and trailers of failed calls, as a real server sends them. */
 import { Metadata, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import { NO_SPACE_TEXT } from '../../platform/disk-full.ts';
 import { MAX_APPEND_BYTES } from './stored-record.ts';
 import type { Expectation, Refusal } from './write-request.ts';
 
-/** An error that ends a call. `trailers` carry the `exception` the client recognises it by. */
+/** An error that ends a call. `trailers` carry the `exception` by which the client recognises it. */
 export function callError(
   code: status,
   details: string,
@@ -26,7 +26,7 @@ export function expectationNumber(expected: Expectation): string {
   return { 'no-stream': '-1', any: '-2', 'stream-exists': '-4' }[expected];
 }
 
-/** A refusal as the status of a unary call; a wrong version of an append is a message instead. */
+/** A refusal as the status of a unary call. A wrong version of an append is a message instead. */
 export function refusalError(refusal: Refusal, stream: string): ServiceError {
   switch (refusal.kind) {
     case 'wrong-version': {

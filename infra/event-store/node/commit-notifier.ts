@@ -1,10 +1,10 @@
-/** Tells those who wait for something new that it has come; who follows one stream is not woken for the others. */
+/** Wakes listeners after a commit; a listener of one stream is not woken for others. */
 import type { StoredRecord } from './stored-record.ts';
 
-/** Who listens to every stream. */
+/** The key of listeners to every stream. */
 const ALL = '';
 
-/** One listener's bell. Reset it, look at the log, and wait only when there was nothing: no commit is missed. */
+/** One listener. To miss no commit: reset it, read the log, and wait only if nothing was found. */
 export class CommitListener implements Disposable {
   readonly #forget: (bell: CommitListener) => void;
   #rung = false;
@@ -23,7 +23,7 @@ export class CommitListener implements Disposable {
     this.#wake?.();
   }
 
-  /** Resolves once it has rung since the last reset, or when the signal aborts. */
+  /** Resolves when a commit has come since the last reset, or when the signal aborts. */
   async rung(signal: AbortSignal): Promise<void> {
     if (this.#rung || signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -42,7 +42,7 @@ export class CommitListener implements Disposable {
 export class CommitNotifier {
   readonly #byStream = new Map<string, Set<CommitListener>>();
 
-  /** A bell for one stream, or for all. Dispose of it. */
+  /** A listener for one stream, or for all. The caller disposes of it. */
   listen(stream: string = ALL): CommitListener {
     const bells = this.#byStream.get(stream) ?? new Set();
     this.#byStream.set(stream, bells);
@@ -54,14 +54,14 @@ export class CommitNotifier {
     return bell;
   }
 
-  /** After a commit of these records. */
+  /** Call after a commit of these records. */
   ring(records: readonly StoredRecord[]): void {
     this.#ring(ALL);
     if (this.#byStream.size === 0) return;
     for (const stream of new Set(records.map((record) => record.stream))) this.#ring(stream);
   }
 
-  /** After another writer may have been at the log. */
+  /** Call when another writer may have written to the log. */
   ringAll(): void {
     for (const stream of [...this.#byStream.keys()]) this.#ring(stream);
   }

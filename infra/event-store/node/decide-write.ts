@@ -14,19 +14,19 @@ import {
 import type { StreamState } from './stream-state.ts';
 import type { Decision, Expectation, KnownRecord, PlannedWrite, WriteRequest } from './write-request.ts';
 
-/** What the log knows beside the stream's state. */
+/** What the log knows besides the stream's state. */
 export interface Memory {
   /** The records of a stream from a revision on, at most `count`. */
   recordsAt(stream: string, revision: number, count: number): Promise<readonly KnownRecord[]>;
-  /** Where a recently written id came to stand first; forgotten after a restart, as a real server's cache is. */
+  /** The first place of a recently written id; lost on restart, like a real server's cache. */
   recentById(id: string): KnownRecord | undefined;
-  /** The last position given out. */
+  /** The last assigned position. */
   readonly lastPosition: number;
   /** Milliseconds since the Unix epoch. */
   readonly nowMs: number;
 }
 
-/** Neither events nor metadata: a stream of which only metadata was set can be deleted, and exists for an append. */
+/** Neither events nor metadata: a stream with only metadata can be deleted, and exists for an append. */
 const isMissing = (state: StreamState): boolean => state.head < 0 && state.metaHead < 0;
 
 const wrongVersion = (expected: Expectation, state: StreamState): Decision => ({
@@ -36,7 +36,9 @@ const wrongVersion = (expected: Expectation, state: StreamState): Decision => ({
 
 const streamDeleted: Decision = { kind: 'repeat', outcome: { kind: 'stream-deleted' } };
 
-/** Decides an append or a deletion; `base` is the state of the stream itself or of the one its metadata is about. */
+/**
+ * Decides an append or a deletion; `base` is the state of the stream or of the one its metadata describes.
+ */
 export function decideWrite(
   request: WriteRequest,
   base: StreamState,
@@ -61,8 +63,8 @@ interface Facts {
 }
 
 /**
- * Exact revision or no stream: at the head it is written (even when the ids were seen before), behind the head it is a
- * repeat only if exactly these ids stand at exactly these revisions. Content is never compared.
+ * Exact revision or no stream. At the head it is written, even when the ids were seen before. Behind the head
+ * it is a repeat only if exactly these ids are stored at exactly these revisions. Content is never compared.
  */
 function decideExactly(
   request: WriteRequest,
@@ -76,7 +78,8 @@ function decideExactly(
     const repeated =
       known.length === records.length && records.every((record, i) => record.id === known[i]?.id);
     if (repeated) return repeatOf(known.at(-1), state, memory);
-    // Only ids that begin with a new one reopen a deleted stream: otherwise half of it was appended before.
+    // A deleted stream is reopened only if the first id is new: otherwise part of this append was written
+    // before.
     const isNew = known[0]?.id !== records[0]?.id;
     return isNew && state.metadata.deleted && expected === 'no-stream'
       ? write()
@@ -84,7 +87,7 @@ function decideExactly(
   });
 }
 
-/** Any / stream exists: only the cache of recent ids is asked, and the first id decides. */
+/** Any / stream exists: only the cache of recent ids is used, and the first id decides. */
 function decideLoosely(request: WriteRequest, { state, memory, write }: Facts): Decision {
   const { records, stream, expected } = request;
   if (records.length === 0) return nothingAsked(state, memory);
@@ -95,7 +98,7 @@ function decideLoosely(request: WriteRequest, { state, memory, write }: Facts): 
   return known.includes(undefined) ? wrongVersion(expected, state) : repeatOf(known.at(-1), state, memory);
 }
 
-/** A stream that is not there can be ended for ever, but not hidden. */
+/** A missing stream can be tombstoned, but not soft-deleted. */
 function decideDeletion({ action, expected, stream }: WriteRequest, state: StreamState): Decision {
   const met =
     expected === 'no-stream'
@@ -110,8 +113,8 @@ function decideDeletion({ action, expected, stream }: WriteRequest, state: Strea
 }
 
 /**
- * Appending reopens a soft-deleted stream, and so does setting its metadata: revisions go on, and `$tb` hides what was
- * deleted. The server writes that behind what was asked for.
+ * An append reopens a soft-deleted stream, and so does a write of its metadata: revisions continue, and `$tb`
+ * hides the deleted events. The node writes that metadata after the requested records.
  */
 function plannedWrites({ stream, records }: WriteRequest, base: StreamState): readonly PlannedWrite[] {
   const firstRevision = ownState(stream, base).head + 1;
@@ -152,7 +155,7 @@ const nothingAsked = (state: StreamState, memory: Memory): Decision => ({
   outcome: { kind: 'written', revision: state.head, position: memory.lastPosition },
 });
 
-/** The position is told only of an event that can be read. */
+/** The position is returned only for an event that can be read. */
 function repeatOf(last: KnownRecord | undefined, state: StreamState, { nowMs }: Memory): Decision {
   const revision = last?.revision ?? state.head;
   const isHidden =

@@ -1,4 +1,4 @@
-/** Delete and Tombstone as unary answers. */
+/** The Delete and Tombstone calls. */
 import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { handlerThrew, refusalError } from './call-errors.ts';
@@ -13,14 +13,14 @@ const { DeleteResp, TombstoneResp } = streams;
 type Request = streams.DeleteReq | streams.TombstoneReq;
 type Options = streams.DeleteReq.Options | streams.TombstoneReq.Options;
 
-/** Hides the stream until somebody appends to it again. */
+/** Hides the stream until the next append. */
 export const deleteCall = (log: EventLog) =>
   deletionCall<streams.DeleteReq, streams.DeleteResp>(log, 'delete', (at) => {
     const position = new DeleteResp.Position().setCommitPosition(at).setPreparePosition(at);
     return new DeleteResp().setPosition(position);
   });
 
-/** Ends the stream and its metadata for ever. */
+/** Ends the stream and its metadata permanently. */
 export const tombstoneCall = (log: EventLog) =>
   deletionCall<streams.TombstoneReq, streams.TombstoneResp>(log, 'tombstone', (at) => {
     const position = new TombstoneResp.Position().setCommitPosition(at).setPreparePosition(at);

@@ -1,4 +1,4 @@
-/** How events are handed out: as they are, or links with what they name. */
+/** How events are sent: unchanged, or links with the events they name. */
 import type { EventLog } from './event-log.ts';
 import { encodeEvent, encodeLink } from './read-answers.ts';
 import type { StoredRecord } from './stored-record.ts';
@@ -7,10 +7,10 @@ import { visibleEvent } from './visible-events.ts';
 /** A link's data is `<revision>@<stream>`. */
 const LINK_TYPE = '$>';
 
-/** Makes the answer that carries an event. */
+/** Encodes the answer that carries an event. */
 export type Encode = (record: StoredRecord) => Buffer | Promise<Buffer>;
 
-/** For a read that wants links resolved, or not: then as `encode` has it. */
+/** The encoder of a read: resolves links if requested; otherwise `encode`. */
 export const encoderFor = (
   log: EventLog,
   { resolveLinks }: { readonly resolveLinks: boolean },
@@ -18,8 +18,8 @@ export const encoderFor = (
 ): Encode => (resolveLinks ? (record) => resolvedAnswer(log, record) : encode);
 
 /**
- * The answer for an event, or for a link together with the event it names; the event is left out when it is not there or
- * hidden. A link to a link is not followed further, and what names no revision is an event like any other.
+ * The answer for an event, or for a link with the event it names; without the event when it is missing or
+ * hidden. A link to a link is not followed further. A link without a revision is sent as a plain event.
  */
 function resolvedAnswer(log: EventLog, record: StoredRecord): Buffer | Promise<Buffer> {
   if (record.type !== LINK_TYPE) return encodeEvent(record);

@@ -7,18 +7,18 @@ type FilterOptions = streams.ReadReq.Options.FilterOptions;
 
 export interface EventFilter {
   readonly matches: (record: StoredRecord) => boolean;
-  /** Events looked through at a time. */
+  /** Events per search window. */
   readonly searchWindow: number;
-  /** A checkpoint is sent each time so many events were considered. */
+  /** Events between two checkpoints. */
   readonly checkpointEvery: number;
 }
 
-/** Events looked at per search window when the request does not say. */
+/** The search window when the request sets none. */
 const DEFAULT_WINDOW = 32;
 
 export class BadFilter extends Error {}
 
-/** Throws `BadFilter` for an empty filter, a bad expression, or a window or multiplier of nothing. */
+/** Throws `BadFilter` for an empty filter, a bad expression, or a non-positive window or multiplier. */
 export function parseFilter(options: FilterOptions): EventFilter {
   const window = options.hasMax() ? options.getMax() : DEFAULT_WINDOW;
   const multiplier = options.getCheckpointintervalmultiplier();
@@ -37,7 +37,7 @@ export function parseFilter(options: FilterOptions): EventFilter {
 function textMatcher(regex: string, prefixes: readonly string[]): (text: string) => boolean {
   if (regex === '') return (text) => prefixes.some((prefix) => text.startsWith(prefix));
   try {
-    // Runs in linear time: an expression of JavaScript could hold up the whole process with one event.
+    // Runs in linear time: a JavaScript expression could block the whole process on one event.
     const pattern = RE2JS.compile(RE2JS.translateRegExp(regex));
     return (text) => pattern.test(text);
   } catch (error) {

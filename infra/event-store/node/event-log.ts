@@ -1,4 +1,4 @@
-/** The log of the embedded node: rows, states, the newest events and the writer, which comes back when its session is lost. */
+/** The log of the embedded node: rows, states, recent events and a writer that replaces lost sessions. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Pool } from 'pg';
 import type { Log } from '../../../commands/ports/ports.ts';
@@ -12,20 +12,20 @@ import { WriterLockHeld, WriterSession } from './writer-session.ts';
 
 export interface EventLogOptions {
   readonly pool: Pool;
-  /** A connected client of its own per call, never through a transaction pooler: it holds a session lock. */
+  /** A new connected client per call, never through a transaction pooler: it holds a session lock. */
   readonly directConnection: () => Promise<Client>;
   readonly log: Log;
-  /** True when no transaction pooler stands between: reads then use named statements. */
+  /** True without a transaction pooler; reads then use named statements. */
   readonly isPoolDirect?: boolean;
-  /** How long to wait for a lock that a dying predecessor may still hold. */
+  /** How long to wait for a lock that a dying predecessor may hold. */
   readonly lockTimeoutMs: number;
-  /** Called when another node has taken over while this one was cut off. */
+  /** Called when another node took over while this one was disconnected. */
   readonly onOvertaken: () => void;
 }
 
 const RETRY_MS = { first: 50, most: 500 };
 
-/** How often an idle writer asks whether it still is the writer: a frozen connection says nothing by itself. */
+/** How often an idle writer confirms that it is still the writer: a frozen connection reports nothing. */
 const CONFIRM_EVERY_MS = 2_000;
 
 export class EventLog {
@@ -37,7 +37,7 @@ export class EventLog {
   readonly #writer: LogWriter;
   readonly #stopped = new AbortController();
   #confirming: NodeJS.Timeout | null = null;
-  /** Of the newest session that was ours. */
+  /** The epoch of this node's newest session. */
   #epoch = 0;
   #reopening: Promise<void> | null = null;
 
@@ -51,7 +51,10 @@ export class EventLog {
     });
   }
 
-  /** Opens the log for writing. Throws `WriterLockHeld` when another node keeps it, or the driver's error. */
+  /**
+   * Opens the log for writing. Throws `WriterLockHeld` when another node holds the lock, or the driver's
+   * error.
+   */
   static async open(options: EventLogOptions): Promise<EventLog> {
     const log = new EventLog(options);
     const giveUpAt = Date.now() + options.lockTimeoutMs;
@@ -67,7 +70,7 @@ export class EventLog {
     }
   }
 
-  /** False while another writer may be at the log: what is read here could be stale then. */
+  /** False while another writer may be active: reads could then be stale. */
   get isReady(): boolean {
     return this.#writer.isAttached;
   }
@@ -76,7 +79,7 @@ export class EventLog {
     this.#writer.submit(request);
   }
 
-  /** Refuses what waits, finishes the commit under way and gives up the lock. */
+  /** Refuses waiting requests, finishes the current commit and releases the lock. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     if (this.#confirming) clearInterval(this.#confirming);
@@ -118,7 +121,7 @@ export class EventLog {
         return;
       } catch (error) {
         if (error instanceof WriterLockHeld && error.epoch > this.#epoch) this.#options.onOvertaken();
-        // Once per reason: another writer may stay for ever.
+        // Logged once per reason: another writer may stay indefinitely.
         if (String(error) !== told) {
           this.#options.log.warn('event node: writer not ready', { error: String(error) });
         }

@@ -1,4 +1,4 @@
-/** Reads that end: a stream or `$all`, either way, up to a count. */
+/** Finite reads: a stream or `$all`, in either direction, up to a count. */
 import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
 import { callError, refusalError } from './call-errors.ts';
@@ -12,7 +12,7 @@ import { isTombstoned } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 import { lowestVisible } from './visible-events.ts';
 
-/** Sends records; resolves when the caller can take more. */
+/** Sends records; resolves when the caller can receive more. */
 export async function sendAll(
   answers: AnswerStream,
   records: readonly StoredRecord[],
@@ -25,7 +25,7 @@ export async function sendAll(
   }
 }
 
-/** Inclusive both ways; hidden events are skipped; a missing or soft-deleted stream is one "not found" message. */
+/** Inclusive both ways, without hidden events; a missing or soft-deleted stream is a "not found" message. */
 export async function readStream(log: EventLog, plan: StreamRead, answers: AnswerStream): Promise<void> {
   const { stream, direction } = plan;
   const state = await log.states.read(stream);
@@ -49,7 +49,7 @@ export async function readStream(log: EventLog, plan: StreamRead, answers: Answe
   }
 }
 
-/** Throws the status a call on a stream that was deleted for ever ends with. */
+/** Throws the final status of a call on a tombstoned stream. */
 export function refuseTombstoned(stream: string, state: StreamState): void {
   if (isTombstoned(state)) throw refusalError({ kind: 'stream-deleted' }, stream);
 }
@@ -57,7 +57,7 @@ export function refuseTombstoned(stream: string, state: StreamState): void {
 const toRevision = (origin: StreamRead['from']): number =>
   origin === 'start' ? 0 : origin === 'end' ? Number.MAX_SAFE_INTEGER : origin;
 
-/** From a position: forwards inclusive, backwards exclusive. The count is of events that pass the filter. */
+/** From a position: forwards inclusive, backwards exclusive. Counts the events that pass the filter. */
 export async function readAll(log: EventLog, plan: AllRead, answers: AnswerStream): Promise<void> {
   const forwards = plan.direction === 'forwards';
   await refuseInvalidPosition(log, plan.from, status.UNKNOWN);
@@ -81,7 +81,7 @@ function startOfAll(log: EventLog, { from, direction }: AllRead): number {
   return direction === 'forwards' ? from - 1 : from;
 }
 
-/** A position inside the log must be a record's. Throws the status a real server ends the call with. */
+/** A position inside the log must be a record's. Throws the status of a real server. */
 export async function refuseInvalidPosition(
   log: EventLog,
   origin: AllRead['from'],

@@ -1,4 +1,4 @@
-/** SQL over `log.event`: the pages reads are made of, and the state a stream is decided on. */
+/** SQL over `log.event`: pages of events for reads, and stream states for decisions. */
 import type { QueryArrayConfig } from 'pg';
 import type { KnownRecord } from './write-request.ts';
 import { PAGE_BYTES, PAGE_EVENTS } from './stored-record.ts';
@@ -10,12 +10,12 @@ export type Direction = 'forwards' | 'backwards';
 
 type EventRow = [string, string, string, string, string, boolean, Buffer, Buffer, string];
 
-/** `created` is kept as the protocol has it. */
+/** `created` is stored in the unit of the protocol. */
 const TICKS_PER_MS = 10_000;
 
 const COLUMNS = 'position, stream, revision, id, type, is_json, data, metadata, created';
 
-/** A page of a stream: limited in number, and by the bytes before each event. */
+/** A page of a stream, limited by the number of events and by the bytes before each event. */
 const streamPage = (bound: string, order: string): string => `
   (SELECT ${COLUMNS}, sum(octet_length(data) + octet_length(metadata)) OVER (ORDER BY revision ${order})
                       - octet_length(data) - octet_length(metadata) AS bytes_before
@@ -55,7 +55,7 @@ export class LogRows {
   readonly #queries: Queries;
   readonly #prepared: boolean;
 
-  /** `prepared` only on a direct connection: a pooler may lend the next statement another session. */
+  /** `prepared` only on a direct connection: behind a pooler the next statement may use another session. */
   constructor(queries: Queries, options: { readonly prepared: boolean }) {
     this.#queries = queries;
     this.#prepared = options.prepared;
@@ -96,7 +96,7 @@ export class LogRows {
     ]);
   }
 
-  /** A page of a stream from a revision on, that revision included; empty only past the stream's end. */
+  /** A page of a stream from a revision, inclusive; empty only past the stream's end. */
   async streamFrom(
     stream: string,
     revision: number,
@@ -109,7 +109,7 @@ export class LogRows {
       : this.#events('stream_down', STREAM_PAGE.backwards, values);
   }
 
-  /** The first revision of a stream stored at or after an instant, head + 1 when there is none; revisions have no gaps. */
+  /** The first revision of a stream stored since an instant; head + 1 if none. Revisions have no gaps. */
   async firstSince(stream: string, head: number, sinceMs: number): Promise<number> {
     let [low, high] = [0, head + 1];
     while (low < high) {
@@ -125,7 +125,7 @@ export class LogRows {
     return low;
   }
 
-  /** Ids and places of a stream's events from a revision on. */
+  /** Ids and places of a stream's events from a revision. */
   async knownFrom(stream: string, revision: number, count: number): Promise<readonly KnownRecord[]> {
     const rows = await this.#select<[string, string, string, string]>(
       'known_from',
@@ -142,7 +142,7 @@ export class LogRows {
     }));
   }
 
-  /** Position of the newest event, 0 when there is none. */
+  /** Position of the newest event; 0 for an empty log. */
   async lastPosition(): Promise<number> {
     const rows = await this.#select<[string]>(
       'last',

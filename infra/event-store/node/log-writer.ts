@@ -1,6 +1,6 @@
 /**
- * The single writer with group commit: everything that waits is decided against the stream states, written in one
- * statement, and answered after the commit. One writer makes `$all` gap-free in commit order.
+ * The single writer with group commit: waiting requests are decided against the stream states, written in one
+ * statement, and answered after the commit. One writer keeps `$all` gap-free and in commit order.
  */
 import { setImmediate } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
@@ -15,7 +15,7 @@ import type { StreamStates } from './stream-states.ts';
 import type { Decision, Outcome, WriteRequest } from './write-request.ts';
 import type { WriterSession } from './writer-session.ts';
 
-/** One commit takes at most so many requests and bytes; the rest waits for the next. */
+/** Requests and bytes of one commit; the rest waits for the next. */
 const MOST_REQUESTS = 512;
 const MOST_BYTES = 8 * 1_048_576;
 
@@ -34,18 +34,18 @@ export class LogWriter {
   #queue: WriteRequest[] = [];
   #running: Promise<void> | null = null;
 
-  /** `onLost` is told when a commit failed: its outcome is unknown, and the session has been given up. */
+  /** `onLost` is called when a commit (outcome unknown) or a confirmation failed: the session is unusable. */
   constructor(parts: LogParts, onLost: (error: unknown) => void) {
     this.#parts = parts;
     this.#onLost = onLost;
   }
 
-  /** False while everything is answered "not ready". */
+  /** False while every request is answered "not ready". */
   get isAttached(): boolean {
     return this.#session !== null;
   }
 
-  /** Begins to write through a session. */
+  /** Starts writing through a session. */
   attach(session: WriterSession): void {
     this.#parts.states.clear();
     this.#parts.recent.restart(session.lastPosition);
@@ -53,7 +53,7 @@ export class LogWriter {
     this.#parts.bells.ringAll();
   }
 
-  /** Stops writing: everything that waits is answered "not ready". Returns the session, to be closed. */
+  /** Stops writing and answers waiting requests "not ready". Returns the session for the caller to close. */
   detach(): WriterSession | null {
     const session = this.#session;
     this.#session = null;
@@ -62,7 +62,7 @@ export class LogWriter {
     return session;
   }
 
-  /** Resolves when the commit under way is done. */
+  /** Resolves when the current commit is done. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -78,7 +78,7 @@ export class LogWriter {
     });
   }
 
-  /** Finds out, when nothing else does, whether this still is the writer. Never throws: a loss goes to `onLost`. */
+  /** Confirms, while idle, that this is still the writer. Never throws: a loss goes to `onLost`. */
   async confirm(): Promise<void> {
     const session = this.#session;
     await session?.confirm().catch((error: unknown) => {
@@ -91,7 +91,7 @@ export class LogWriter {
   }
 
   async #run(): Promise<void> {
-    // One turn of the event loop gathers what arrived in the same read of the socket.
+    // One turn of the event loop collects what arrived in the same read of the socket.
     await setImmediate();
     while (this.#session && this.#queue.length > 0) {
       const session = this.#session;
@@ -121,7 +121,10 @@ export class LogWriter {
     for (const request of requests) request.settle({ kind: 'not-ready' });
   }
 
-  /** New streams are taken for what their appends expect; when the commit finds one there, all is decided again. */
+  /**
+   * Streams expected to be new are assumed to be empty; if the commit finds one that is not, it decides
+   * again.
+   */
   async #commit(
     session: WriterSession,
     batch: readonly WriteRequest[],
@@ -148,11 +151,11 @@ export class LogWriter {
   }
 }
 
-/** The statement did nothing and the session goes on. A server that dies of it (`PANIC`) may have written. */
+/** The statement did nothing, the session survives. A server that dies of it (`PANIC`) may have written. */
 const isRefusedForSpace = (error: unknown): boolean =>
   error instanceof DatabaseError && error.severity === 'ERROR' && isDiskFull(error);
 
-/** Streams that every append of the batch expects not to be there: nearly always they are not, and a look-up is saved. */
+/** Streams that every append of the batch expects to be missing: nearly always true, and saves a query. */
 function expectedNew(batch: readonly WriteRequest[]): ReadonlySet<string> {
   const isNew = ({ action, stream, expected, records }: WriteRequest): boolean =>
     action === 'append' && expected === 'no-stream' && records.length > 0 && !isMetadataStream(stream);
@@ -160,11 +163,11 @@ function expectedNew(batch: readonly WriteRequest[]): ReadonlySet<string> {
   return new Set(batch.map(({ stream }) => stream).filter((stream) => !others.has(stream)));
 }
 
-/** Adds what was decided to the draft; gives the answer for after the commit. */
+/** Adds the decision to the draft; returns the answer to send after the commit. */
 function plan(draft: PendingCommit, request: WriteRequest, decision: Decision): Outcome {
   if (decision.kind === 'repeat') return decision.outcome;
   if (request.expiresAtMs < draft.createdMs) return { kind: 'deadline-passed' };
-  // What was asked for comes first; the metadata of a stream that is opened again follows.
+  // The requested write comes first; the metadata of a reopened stream follows.
   const [last] = decision.writes.map((write) => draft.add(write));
   return { kind: 'written', revision: last?.revision ?? -1, position: last?.position ?? null };
 }

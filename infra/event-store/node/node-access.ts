@@ -1,6 +1,7 @@
 /**
- * Who may talk to the embedded node: whoever can read its folder. Password and certificate are made there once, so that no
- * other account of the machine reads or appends, or takes the node's place on its port while it is not running.
+ * Access to the embedded node, for processes that can read its folder. Password and certificate are created
+ * there once, so that no other account of the machine can read or append, or take over the node's port while
+ * it is not running.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import { z } from 'zod';
 const USERNAME = 'gateway';
 const PASSWORD_BYTES = 32;
 
-/** Its trust comes from the folder alone, so there is nothing that renewing it would mend. */
+/** Trust in the certificate comes from the folder alone, so renewal would add nothing. */
 const LAST_DAY = new Date('2090-01-01');
 
 const Access = z.object({ password: z.string(), private_key: z.string(), certificate: z.string() });
@@ -20,23 +21,28 @@ type Access = z.output<typeof Access>;
 
 export interface NodeAccess {
   readonly credentials: ServerCredentials;
-  /** True for the metadata of a call that carries the password. */
+  /** True if the metadata of a call contains the password. */
   readonly isSignedIn: (metadata: Metadata) => boolean;
-  /** The address for any EventStoreDB client of this machine, over TLS. It holds the password: never for a log. */
+  /**
+   * The address for any EventStoreDB client of this machine, over TLS. Contains the password: never log it.
+   */
   readonly urlAt: (port: number) => string;
-  /** The same without TLS, for the process of the node alone: its port is taken as long as anybody asks there. */
+  /**
+   * The same without TLS, only for the node's own process: no other process can take its port while it is in
+   * use.
+   */
   readonly ownUrlAt: (port: number) => string;
 }
 
 /**
- * Reads password and certificate from the folder, or makes them. The certificate holds for localhost and 127.0.0.1. Throws one sentence
- * when the file is there and cannot be used.
+ * Reads password and certificate from the folder, or creates them. The certificate is valid for localhost and
+ * 127.0.0.1. Throws one sentence when the file exists but cannot be used.
  */
 export async function openNodeAccess(folder: string): Promise<NodeAccess> {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o700);
   const { password, private_key, certificate } = await readOrMake(join(folder, 'access.json'));
-  // Clients read the certificate they trust from a file of its own.
+  // Clients read the trusted certificate from a separate file.
   const caFile = resolve(folder, 'ca.pem');
   await writePrivate(caFile, certificate);
   const pair = { private_key: Buffer.from(private_key), cert_chain: Buffer.from(certificate) };
@@ -45,7 +51,7 @@ export async function openNodeAccess(folder: string): Promise<NodeAccess> {
   return {
     credentials: ServerCredentials.createSsl(null, [pair], false),
     isSignedIn: (metadata) => timingSafeEqual(digest(String(metadata.get('authorization')[0])), expected),
-    // By name: TLS sends no server name that is an address (RFC 6066 3), and Node warns of it.
+    // By name: TLS sends no IP address as server name (RFC 6066 3), and Node warns about it.
     urlAt: (port) => `esdb://${USERNAME}:${password}@localhost:${String(port)}?${trusted}`,
     ownUrlAt: (port) => `esdb://${USERNAME}:${password}@127.0.0.1:${String(port)}?tls=false`,
   };
@@ -68,7 +74,7 @@ async function readOrMake(file: string): Promise<Access> {
 }
 
 async function make(file: string): Promise<Access> {
-  // Loaded at the first start on this folder alone: every other one is a tenth quicker without it.
+  // Loaded only at the first start on this folder: all other starts are a tenth faster without it.
   const { generate } = await import('selfsigned');
   const made = await generate([{ name: 'commonName', value: 'embedded event node' }], {
     keyType: 'ec',
@@ -94,7 +100,7 @@ async function make(file: string): Promise<Access> {
   return access;
 }
 
-/** Whole or not at all, and for this account only from its first byte on. */
+/** Writes atomically, readable only by this account from the first byte. */
 async function writePrivate(file: string, text: string): Promise<void> {
   const draft = `${file}.${String(process.pid)}.new`;
   await writeFile(draft, text, { mode: 0o600 });

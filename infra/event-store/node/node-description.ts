@@ -1,10 +1,10 @@
-/** What the node says of itself: its methods (ServerFeatures) and its place as a cluster of one (Gossip). */
+/** The node's description of itself: its methods (ServerFeatures) and its cluster of one (Gossip). */
 import { randomUUID } from 'node:crypto';
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 
-/** The server whose behaviour this node follows; the suffix tells it apart in logs. */
+/** The server whose behaviour this node follows; the suffix marks the node in logs. */
 const VERSION = '24.6.0-embedded';
 
 const METHODS: readonly (readonly [service: string, method: string, features: readonly string[]])[] = [
@@ -17,7 +17,7 @@ const METHODS: readonly (readonly [service: string, method: string, features: re
   ['event_store.client.server_features.serverfeatures', 'getsupportedmethods', []],
 ];
 
-/** The methods a client may use; without `batchappend` the client appends one call at a time. */
+/** The methods a client may use. Without `batchappend` the client appends one call at a time. */
 export function supportedMethods(batchAppend: boolean): features.SupportedMethods {
   const list = new features.SupportedMethods().setEventStoreServerVersion(VERSION);
   for (const [service, method, names] of METHODS) {
@@ -28,7 +28,7 @@ export function supportedMethods(batchAppend: boolean): features.SupportedMethod
   return list;
 }
 
-/** A cluster of one leader at the address given. */
+/** A cluster with one leader at the given address. */
 export function clusterOfOne(host: string): (port: number) => gossip.ClusterInfo {
   const instanceId = structuredUuid(randomUUID());
   return (port) => {
@@ -44,7 +44,7 @@ export function clusterOfOne(host: string): (port: number) => gossip.ClusterInfo
   };
 }
 
-/** Two signed 64-bit halves, the form a real server gives its ids in. */
+/** Two signed 64-bit halves, the form of ids on a real server. */
 function structuredUuid(text: string): shared.UUID {
   const hex = text.replaceAll('-', '');
   const half = (digits: string): string => String(BigInt.asIntN(64, BigInt(`0x${digits}`)));

@@ -1,4 +1,4 @@
-/** Calls that do not end by themselves, so that a stopping node can end them with the status a real one sends. */
+/** Open-ended calls, so that a stopping node can end them with the status of a real server. */
 import type { EventEmitter } from 'node:events';
 import { notReady } from './call-errors.ts';
 

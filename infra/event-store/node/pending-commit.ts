@@ -1,4 +1,4 @@
-/** What one commit is going to write, built decision by decision: each sees what the ones before it have planned. */
+/** The content of one commit, built decision by decision: each sees what the earlier ones planned. */
 import type { Memory } from './decide-write.ts';
 import type { LogRows } from './log-rows.ts';
 import type { RecentEvents } from './recent-events.ts';
@@ -17,18 +17,18 @@ export class PendingCommit {
   readonly #byId = new Map<string, StoredRecord>();
   #logEnd: number;
 
-  /** `states`: of every base stream the commit touches; this draft keeps them. */
+  /** `states` contains every base stream of the commit; the draft updates it. */
   constructor(states: Map<string, StreamState>, logEnd: number) {
     this.#states = states;
     this.#logEnd = logEnd;
   }
 
-  /** Where the log ends after this commit. */
+  /** The end of the log after this commit. */
   get logEnd(): number {
     return this.#logEnd;
   }
 
-  /** The state of the stream, or of the one its metadata is about, as the next decision sees it. */
+  /** The state of the stream, or of the stream its metadata describes, as the next decision sees it. */
   baseOf(stream: string): StreamState {
     return this.#states.get(baseStream(stream)) ?? EMPTY_STREAM;
   }
@@ -55,7 +55,7 @@ export class PendingCommit {
     return this.records.at(-1);
   }
 
-  /** The log as the next decision sees it: what is committed, and what is planned so far. */
+  /** The log as the next decision sees it: committed and planned records. */
   memory(rows: LogRows, recent: RecentEvents): Memory {
     return {
       lastPosition: recent.lastPosition,

@@ -1,6 +1,6 @@
 /**
- * Arrays as Postgres takes them in binary (one dimension, no nulls): event bytes go to the database as they came, instead
- * of through the escaped text form the driver would make. Layout: src/backend/utils/adt/arrayfuncs.c, array_recv.
+ * Arrays in the binary format of Postgres (one dimension, no nulls): event bytes go to the database
+ * unchanged, instead of as the driver's escaped text. Layout: src/backend/utils/adt/arrayfuncs.c, array_recv.
  */
 const HEADER_BYTES = 20;
 const OID = { bool: 16, bytea: 17, int8: 20, text: 25, uuid: 2950 } as const;

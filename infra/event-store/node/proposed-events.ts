@@ -1,4 +1,7 @@
-/** Checks what a caller proposes before it reaches the writer, where one bad row would fail everybody's commit. */
+/**
+ * Validates proposed events before they reach the writer, where one bad row would fail the commit for all
+ * callers.
+ */
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
 import { MAX_APPEND_BYTES, MAX_UNCOUNTED_BYTES, RECORD_OVERHEAD } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
@@ -9,14 +12,14 @@ type ProposedMessage = streams.AppendReq.ProposedMessage | streams.BatchAppendRe
 
 const ZERO_UUID = '00000000-0000-0000-0000-000000000000';
 
-/** Longest stream name in bytes: it must fit an index entry of Postgres. */
+/** Longest stream name in bytes: it must fit into an index entry of Postgres. */
 const MOST_NAME_BYTES = 2_400;
 
 const badRequest = (message: string): Refusal => ({ kind: 'bad-request', message });
 
 /**
- * Null, or why nothing can be stored under this name. `$$` alone kills a real 24.6 node, metadata of metadata has no
- * stream to describe, and Postgres text holds no NUL.
+ * Null, or why nothing can be stored under this name. `$$` alone kills a real 24.6 node, metadata of metadata
+ * has no stream to describe, and Postgres text cannot contain NUL.
  */
 export function refuseStreamName(name: string): Refusal | null {
   if (name === '' || name === '$$' || name.startsWith('$$$$') || name.includes('\u0000')) {
@@ -25,7 +28,7 @@ export function refuseStreamName(name: string): Refusal | null {
   return Buffer.byteLength(name) > MOST_NAME_BYTES ? badRequest('The stream name is too long.') : null;
 }
 
-/** Collects the events of one append and its size; stops keeping them once they are too large. */
+/** Collects the events of one append and their size; discards them when they are too large. */
 export class ProposedEvents {
   readonly records: ProposedRecord[] = [];
   refusal: Refusal | null = null;

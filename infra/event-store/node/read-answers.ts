@@ -1,6 +1,7 @@
 /**
- * The messages of a read, as bytes. The event is written by hand, because the generated encoder costs more than the rest
- * of the node together; the others are rare. Field numbers: `streams.proto` and `shared.proto` of the client package.
+ * The messages of a read, as bytes. Events are encoded by hand, because the generated encoder costs more than
+ * the rest of the node together; other messages are rare. Field numbers: `streams.proto` and `shared.proto`
+ * of the client package.
  */
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -94,13 +95,13 @@ class Writer {
 
 const entrySize = (key: string, valueLength: number): number => field(field(key.length) + field(valueLength));
 
-/** The answer that carries an event, from the record's own copy when it was made before. */
+/** The answer that carries an event, cached in the record. */
 export function eventAnswer(record: StoredRecord): Buffer {
   record.encoded ??= encodeEvent(record);
   return record.encoded;
 }
 
-/** `ReadResp{event: ReadEvent{event: RecordedEvent, commit_position}}`; `commit == prepare`, as gRPC writes have it. */
+/** `ReadResp{event: ReadEvent{event: RecordedEvent, commit_position}}`; `commit == prepare` as in gRPC. */
 export function encodeEvent(record: StoredRecord): Buffer {
   const event = measure(record);
   const readEvent = field(event.size) + positionField(record);
@@ -111,7 +112,7 @@ export function encodeEvent(record: StoredRecord): Buffer {
   return out.bytes;
 }
 
-/** The same for a link, with the event it names if there is one; the place is the link's. */
+/** The same for a link, with the event it names if it exists; the position is the link's. */
 export function encodeLink(record: StoredRecord, target: StoredRecord | null): Buffer {
   const link = measure(record);
   const event = target && measure(target);
@@ -124,7 +125,7 @@ export function encodeLink(record: StoredRecord, target: StoredRecord | null): B
   return out.bytes;
 }
 
-/** A record with the texts it is written with and its size as a message. */
+/** A record with its encoded texts and its size as a message. */
 interface Measured {
   readonly record: StoredRecord;
   readonly contentType: string;
@@ -187,7 +188,7 @@ export function checkpointAnswer(position: number): Buffer {
 
 export const caughtUpAnswer = (): Buffer => bytesOf(new ReadResp().setCaughtUp(new ReadResp.CaughtUp()));
 
-/** A missing and a soft-deleted stream look the same. */
+/** The same for a missing and a soft-deleted stream. */
 export function streamNotFoundAnswer(stream: string): Buffer {
   const notFound = new ReadResp.StreamNotFound();
   const identifier = new shared.StreamIdentifier();

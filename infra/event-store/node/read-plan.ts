@@ -1,4 +1,4 @@
-/** What a Read request asks for, in this node's terms. */
+/** A parsed Read request. */
 import { status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -10,7 +10,7 @@ import { streamNameOf, toNumber } from './wire-values.ts';
 
 type Options = streams.ReadReq.Options;
 
-/** A place to begin: the start, the end, or a revision or position. */
+/** The start of a read: the start, the end, or a revision or position. */
 export type Origin = 'start' | 'end' | number;
 
 export interface StreamRead {
@@ -50,7 +50,7 @@ export type ReadPlan = StreamRead | AllRead | StreamSubscription | AllSubscripti
 const unknownResult = (what: string): ServiceError =>
   callError(status.UNKNOWN, `Unexpected ${what}ReadResult: Error`);
 
-/** Throws the status the call ends with when the request makes no sense. */
+/** Throws the final status of the call when the request is invalid. */
 export function parseRead(options: Options | undefined): ReadPlan {
   if (!options) throw handlerThrew();
   const { ReadDirection } = streams.ReadReq.Options;

@@ -1,6 +1,6 @@
 /**
- * The newest committed events in memory: live subscribers are served from here and go to the database only when they
- * have fallen behind. Bounded by number and by bytes, the encoded answers included.
+ * The newest committed events in memory. Live subscribers read from here, and from the database only when
+ * they have fallen behind. Bounded by number and by bytes, including encoded answers.
  */
 import { PAGE_BYTES } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
@@ -8,7 +8,7 @@ import type { StoredRecord } from './stored-record.ts';
 const MOST_EVENTS = 8192;
 const MOST_BYTES = 16 * 1_048_576;
 
-/** Each event may be here twice: as it came, and encoded for whoever follows. */
+/** Each event may be kept twice: as received, and encoded for subscribers. */
 const weight = (record: StoredRecord): number => 2 * (record.data.length + record.metadata.length);
 
 export class RecentEvents {
@@ -24,12 +24,12 @@ export class RecentEvents {
     this.#last = lastPosition;
   }
 
-  /** Position of the last event of the log, 0 when there is none. */
+  /** Position of the last event of the log; 0 for an empty log. */
   get lastPosition(): number {
     return this.#last;
   }
 
-  /** Starts over from the log's last event: what happened since is only in the database. */
+  /** Restarts at the log's last event: events written meanwhile are only in the database. */
   restart(lastPosition: number): void {
     this.#records = [];
     this.#byId.clear();
@@ -48,12 +48,12 @@ export class RecentEvents {
     this.#trim();
   }
 
-  /** The first record with this id, as a real server's cache keeps it. */
+  /** The first record with this id, as in a real server's cache. */
   byId(id: string): StoredRecord | undefined {
     return this.#byId.get(id);
   }
 
-  /** A page of the events after a position, oldest first, or null when memory does not reach back that far. */
+  /** A page of the events after a position, oldest first; null when memory does not go back that far. */
   after(position: number): readonly StoredRecord[] | null {
     if (position < this.#floor) return null;
     const from = this.#firstAfter(position);
@@ -72,7 +72,7 @@ export class RecentEvents {
     return low;
   }
 
-  /** Drops a half at a time, so that trimming costs little per event. */
+  /** Drops half of the events at once, so that trimming costs little per event. */
   #trim(): void {
     if (this.#records.length <= MOST_EVENTS && this.#bytes <= MOST_BYTES) return;
     const dropped = this.#records.splice(0, Math.ceil(this.#records.length / 2));

@@ -1,7 +1,7 @@
 /**
- * The embedded event node: speaks the EventStoreDB protocol on loopback and keeps the log in Postgres. For development,
- * tests and small installations; one process, no replication beyond Postgres's own. What it leaves out answers
- * UNIMPLEMENTED.
+ * The embedded event node: speaks the EventStoreDB protocol on loopback and stores the log in Postgres. For
+ * development, tests and small installations; one process, no replication beyond that of Postgres.
+ * Unsupported calls return UNIMPLEMENTED.
  */
 import type { EventEmitter } from 'node:events';
 import type { Server as NetServer, Socket } from 'node:net';
@@ -25,42 +25,42 @@ import { readCall } from './read-call.ts';
 export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs' | 'onOvertaken'> {
   /** A loopback address. */
   readonly host: string;
-  /** Null = no TLS, and whoever reaches the port reads and appends. */
+  /** Null = no TLS, and every client that reaches the port may read and append. */
   readonly access: NodeAccess | null;
   /** 0 = any free port. */
   readonly port: number;
-  /** False leaves BatchAppend out of the advertised features, so clients append one call at a time. */
+  /** False removes BatchAppend from the advertised features, so clients append one call at a time. */
   readonly batchAppend: boolean;
   readonly lockTimeoutMs?: number;
-  /** After how long a connection is asked whether its client still lives, and how long the client may take to say so. */
+  /** The interval of pings on a connection, and how long the client may take to answer. */
   readonly keepAlive?: { readonly everyMs: number; readonly timeoutMs: number };
 }
 
 export interface EventNode {
-  /** For other processes: over TLS where there is access to guard. */
+  /** For other processes: over TLS if `access` is set. */
   readonly url: string;
-  /** For this process: without TLS, which would cost a third of the appends. */
+  /** For this process: without TLS, which would cost a third of the append throughput. */
   readonly ownUrl: string;
   readonly port: number;
-  /** Reads, subscriptions and batch appends that are open now. */
+  /** Open reads, subscriptions and batch appends. */
   readonly openCalls: number;
-  /** Finishes the commit under way, ends every call and gives up the writer's lock. */
+  /** Finishes the current commit, ends every call and releases the writer's lock. */
   stop(): Promise<void>;
 }
 
-/** What the client's own channel accepts. */
+/** The limit of the client's channel. */
 const MOST_MESSAGE_BYTES = 17 * 1_048_576;
 
-/** Per connection, as a real server has it; a further call waits in the client until one has ended. */
+/** Per connection, as on a real server; further calls wait in the client until one ends. */
 const MOST_CALLS = 100;
 
-/** A real server pings after 10 s; its client gives up on a server after as long. */
+/** A real server pings after 10 s; its client gives up on a server after the same time. */
 const KEEP_ALIVE = { everyMs: 10_000, timeoutMs: 10_000 };
 
-/** How long calls may take to end by themselves after the log has stopped. */
+/** How long calls may take to end after the log has stopped. */
 const SHUTDOWN_GRACE_MS = 200;
 
-/** Starts the node. Throws `WriterLockHeld` when another node writes to the database, or when the port is taken. */
+/** Starts the node. Throws `WriterLockHeld` when another node writes, or an error when the port is taken. */
 export async function startEventNode(options: EventNodeOptions): Promise<EventNode> {
   const calls = new OpenCalls();
   const log = await EventLog.open({
@@ -116,7 +116,7 @@ interface NodeParts {
 }
 
 function addServices({ server, log, calls, port }: NodeParts, options: EventNodeOptions): void {
-  // Events leave as the bytes the node wrote; the generated encoder is not asked again.
+  // Events are sent as encoded by the node, without the generated encoder.
   const service: ServiceDefinition = {
     ...streamsService.StreamsService,
     read: { ...streamsService.StreamsService.read, responseSerialize: (bytes: Buffer) => bytes },
@@ -129,7 +129,7 @@ function addServices({ server, log, calls, port }: NodeParts, options: EventNode
     tombstone: answering(isSignedIn, tombstoneCall(log)),
     batchAppend: streaming(isSignedIn, batchAppendCall(log, calls)),
   });
-  // What the node is, and where, is told without a password, but not to a wrong one: so a client hears of it at once.
+  // Features and gossip require no password but refuse a wrong one, so that a client notices at once.
   const isNotRefused = (metadata: Metadata): boolean =>
     metadata.get('authorization').length === 0 || isSignedIn(metadata);
   const methods = supportedMethods(options.batchAppend);
@@ -144,10 +144,10 @@ function addServices({ server, log, calls, port }: NodeParts, options: EventNode
 
 type IsAllowed = (metadata: Metadata) => boolean;
 
-/** As a real server ends calls with a wrong password. */
+/** The status of a real server for a wrong password. */
 const unauthenticated = () => callError(status.UNAUTHENTICATED, 'Unauthenticated');
 
-/** The handler of a call with one answer, for callers that may come in. */
+/** The handler of a call with one answer, for allowed callers. */
 const answering =
   <Call extends { readonly metadata: Metadata }, Answer>(
     isAllowed: IsAllowed,
@@ -158,7 +158,7 @@ const answering =
     else reply(unauthenticated());
   };
 
-/** The handler of a call with many answers, for callers that may come in. */
+/** The handler of a call with many answers, for allowed callers. */
 const streaming =
   <Call extends EventEmitter & { readonly metadata: Metadata }>(
     isAllowed: IsAllowed,
@@ -178,8 +178,9 @@ const bind = (server: Server, address: string, credentials: ServerCredentials): 
   });
 
 /**
- * The connections of the bound listeners. The server itself knows a connection only once TLS is agreed on; one that stays
- * silent before would keep the end waiting for two minutes. Its listeners are private, and the same in all of 1.x.
+ * The connections of the bound listeners. The server knows a connection only after the TLS handshake; one
+ * that stays silent before would delay the shutdown by two minutes. The listeners are private, and the same
+ * in all of 1.x.
  */
 function socketsOf(server: Server): ReadonlySet<Socket> {
   const { http2Servers } = server as unknown as { http2Servers: ReadonlyMap<NetServer, unknown> };
@@ -193,7 +194,7 @@ function socketsOf(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
-/** A caller that reads nothing never sees its call end, so after a short grace what is left is cut. */
+/** A caller that does not read never sees its call end: remaining connections close after a short grace. */
 async function shutDown(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     server.tryShutdown(() => {

@@ -1,4 +1,4 @@
-/** An event as the node keeps it. Positions and revisions are numbers here: a log of 2⁵³ bytes is never reached. */
+/** An event as the node stores it. Positions and revisions are numbers: a log never reaches 2⁵³ bytes. */
 export interface StoredRecord {
   readonly position: number;
   readonly stream: string;
@@ -10,14 +10,14 @@ export interface StoredRecord {
   readonly metadata: Uint8Array;
   /** Milliseconds since the Unix epoch. */
   readonly createdMs: number;
-  /** The finished answer message, kept so that many live subscribers share one encoding. */
+  /** The encoded answer, cached so that live subscribers share one encoding. */
   encoded?: Buffer;
 }
 
-/** Revision of a tombstone, the last event of a stream for ever. It stands for 2⁶³ − 1, which no number here can be. */
+/** Revision of a tombstone, the final event of a stream. Represents 2⁶³ − 1, which does not fit a number. */
 export const TOMBSTONE_REVISION = Number.MAX_SAFE_INTEGER;
 
-/** What a caller wants stored, checked. */
+/** A validated event to be stored. */
 export interface ProposedRecord {
   readonly id: string;
   readonly type: string;
@@ -26,22 +26,25 @@ export interface ProposedRecord {
   readonly metadata: Uint8Array;
 }
 
-/** Most bytes of data one append may carry; as on a real server, types and metadata do not count. */
+/** Maximum bytes of data per append; as on a real server, types and metadata do not count. */
 export const MAX_APPEND_BYTES = 1_048_576;
 
-/** Most bytes of types, metadata and overhead of one append: with its data an event still fits the client's 17 MiB message. */
+/**
+ * Maximum bytes of types, metadata and overhead per append: with its data an event still fits into the
+ * client's 17 MiB message.
+ */
 export const MAX_UNCOUNTED_BYTES = 15 * 1_048_576;
 
-/** Events a page of a read holds at most. */
+/** Maximum events in a page of a read. */
 export const PAGE_EVENTS = 1_000;
 
 /**
- * Bytes of a page of a read, one event more at most. It is what each paused reader keeps in memory, so it bounds the
- * memory of the node as much as the number of its callers does.
+ * Bytes in a page of a read, plus one event at most. Each paused reader keeps a page in memory, so this size
+ * and the number of callers bound the memory of the node.
  */
 export const PAGE_BYTES = 128 * 1_024;
 
-/** Name, id and the rest, counted flat. */
+/** Name, id and the other fields, as a flat size. */
 export const RECORD_OVERHEAD = 96;
 
 /** How far a record moves the end of the log. */

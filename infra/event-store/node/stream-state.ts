@@ -1,10 +1,10 @@
-/** What the node knows of a stream and its metadata stream: enough to decide every append and bound every read. */
+/** The state of a stream and its metadata stream: enough to decide every append and bound every read. */
 import { isJsonObject } from '../../../commands/values/json-object.ts';
 import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
 
 export interface StreamState {
-  /** Revision of the last event, -1 when there is none. */
+  /** Revision of the last event; -1 if none. */
   readonly head: number;
   /** The same of the metadata stream `$$name`. */
   readonly metaHead: number;
@@ -12,18 +12,18 @@ export interface StreamState {
 }
 
 export interface StreamMetadata {
-  /** Soft deleted: `$tb` is the largest revision there is. */
+  /** Soft-deleted: `$tb` is the maximum revision. */
   readonly deleted: boolean;
   /** Events below this revision are hidden. */
   readonly truncateBefore: number;
   readonly maxCount: number;
-  /** Older events are hidden; infinite when there is no such limit. */
+  /** Older events are hidden; infinite without a limit. */
   readonly maxAgeSeconds: number;
-  /** Of a soft-deleted stream as it was stored, for `$tb` to be rewritten in it; else nothing. */
+  /** The stored metadata of a soft-deleted stream, in which reopening rewrites `$tb`; otherwise empty. */
   readonly json: Uint8Array;
 }
 
-/** `$tb` of a soft-deleted stream: 2⁶³ − 1, which no JSON number of JavaScript can write. */
+/** `$tb` of a soft-deleted stream: 2⁶³ − 1, which a JavaScript number cannot represent. */
 const DELETED_TB = '9223372036854775807';
 
 export const NO_METADATA: StreamMetadata = {
@@ -36,11 +36,11 @@ export const NO_METADATA: StreamMetadata = {
 
 export const EMPTY_STREAM: StreamState = { head: -1, metaHead: -1, metadata: NO_METADATA };
 
-/** A limit of the metadata; what is not a positive number limits nothing. */
+/** A limit in the metadata; anything but a positive number means no limit. */
 const limit = (value: unknown): number =>
   typeof value === 'number' && value > 0 ? value : Number.POSITIVE_INFINITY;
 
-/** Reads stream metadata; what is not a JSON object is accepted and ignored, as a real server does. */
+/** Parses stream metadata; anything but a JSON object is accepted and ignored, as on a real server. */
 export function parseStreamMetadata(bytes: Uint8Array): StreamMetadata {
   const fields = parseObject(bytes);
   if (fields === null) return NO_METADATA;
@@ -52,7 +52,7 @@ export function parseStreamMetadata(bytes: Uint8Array): StreamMetadata {
     truncateBefore,
     maxCount: limit($maxCount),
     maxAgeSeconds: limit($maxAge),
-    // A copy: these bytes may lie inside a whole message.
+    // A copy: these bytes may be part of a whole message.
     json: deleted ? Uint8Array.from(bytes) : NO_METADATA.json,
   };
 }
@@ -66,32 +66,35 @@ function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | nul
   }
 }
 
-/** The metadata an event of the metadata stream sets; what is not marked as JSON sets none. */
+/** The metadata an event of the metadata stream sets; none when it is not marked as JSON. */
 export const metadataOf = ({ isJson, data }: ProposedRecord): StreamMetadata =>
   isJson ? parseStreamMetadata(data) : NO_METADATA;
 
-/** What a soft delete writes: it replaces the stream's metadata. */
+/** The metadata a soft delete writes; it replaces the stream's metadata. */
 export const deletedMetadata = (): Buffer => Buffer.from(`{"$tb":${DELETED_TB}}`);
 
-/** What reopening writes: the metadata with `$tb` at the first revision to be seen again; null when there is no object. */
+/** Metadata for reopening, with `$tb` at the first visible revision; null when `json` is not an object. */
 export function reopenedMetadata(json: Uint8Array, tb: number): Buffer | null {
   const fields = parseObject(json);
   return fields && Buffer.from(JSON.stringify({ ...fields, $tb: tb }));
 }
 
-/** The lowest revision a read may return, apart from the age of events. */
+/** The lowest revision a read may return, ignoring the age of events. */
 export const firstVisible = (state: StreamState): number =>
   Math.max(state.metadata.truncateBefore, state.head - state.metadata.maxCount + 1, 0);
 
 export const isMetadataStream = (name: string): boolean => name.startsWith('$$');
 
-/** The stream whose state holds this one: a metadata stream lives in the state of the stream it describes. */
+/**
+ * The stream whose state contains this one: a metadata stream is part of the state of the stream it
+ * describes.
+ */
 export const baseStream = (name: string): string => (isMetadataStream(name) ? name.slice(2) : name);
 
-/** Deleted for ever; its metadata stream is as well. */
+/** Deleted permanently, together with its metadata stream. */
 export const isTombstoned = ({ head }: StreamState): boolean => head === TOMBSTONE_REVISION;
 
-/** The state of the named stream seen by itself: a metadata stream shows its last event only. */
+/** The state of the named stream alone; of a metadata stream only the last event is visible. */
 export const ownState = (name: string, base: StreamState): StreamState =>
   isMetadataStream(name) && !isTombstoned(base)
     ? { head: base.metaHead, metaHead: -1, metadata: { ...NO_METADATA, maxCount: 1 } }

@@ -1,15 +1,15 @@
 /**
- * Committed stream states in memory. Only the writer fills it, between its commits, so an entry is never older than the
- * log; readers look without filling.
+ * Committed stream states in memory. Only the writer adds entries, between its commits, so an entry is never
+ * older than the log; readers do not add any.
  */
 import type { LogRows } from './log-rows.ts';
 import { EMPTY_STREAM, baseStream, ownState } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 
-/** About a hundred thousand streams with names of usual length. */
+/** About a hundred thousand streams with names of typical length. */
 const MOST_BYTES = 32 * 1_048_576;
 
-/** An entry of the map with its state, counted flat. */
+/** An entry of the map with its state, as a flat size. */
 const STATE_OVERHEAD = 256;
 
 const weight = (base: string, { metadata }: StreamState): number =>
@@ -25,8 +25,8 @@ export class StreamStates {
   }
 
   /**
-   * For the writer: the states of base streams, loaded over its own connection where unknown. Those in `taken` are taken
-   * for empty when they are not known, and named in the answer: the commit has to find out.
+   * For the writer: the states of base streams; unknown ones are loaded over its own connection. Unknown
+   * streams in `taken` are assumed to be empty and returned in `takenForEmpty`: the commit must verify them.
    */
   async forWriting(
     rows: LogRows,
@@ -48,10 +48,10 @@ export class StreamStates {
     return { states, takenForEmpty };
   }
 
-  /** For the writer: what a commit changed. */
+  /** For the writer: stores the states a commit changed. */
   committed(changed: ReadonlyMap<string, StreamState>): void {
     for (const [base, state] of changed) {
-      this.#forget(base); // to the young end, the old end is forgotten first
+      this.#forget(base); // moves it to the newest end; the oldest is evicted first
       this.#states.set(base, state);
       this.#bytes += weight(base, state);
     }
@@ -68,13 +68,13 @@ export class StreamStates {
     this.#bytes -= weight(base, state);
   }
 
-  /** Forgets everything: another writer may have been at the log. */
+  /** Clears the cache: another writer may have written to the log. */
   clear(): void {
     this.#states.clear();
     this.#bytes = 0;
   }
 
-  /** The state of a stream as readers see it now. */
+  /** The state of a stream for readers. */
   async read(stream: string): Promise<StreamState> {
     const base = baseStream(stream);
     const known = this.#states.get(base) ?? (await this.#rows.states([base])).get(base) ?? EMPTY_STREAM;

@@ -1,4 +1,4 @@
-/** Reads that never end: confirmation, what there is, caught up, then what comes. */
+/** Subscriptions: the confirmation, existing events, "caught up", then new events. */
 import { randomUUID } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
@@ -15,7 +15,7 @@ import { isTombstoned } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 import { lowestVisible } from './visible-events.ts';
 
-/** Follows a stream from after a revision; a stream that does not exist yet is waited for. */
+/** Follows a stream after a revision; waits for a stream that does not exist yet. */
 export async function followStream(
   log: EventLog,
   plan: StreamSubscription,
@@ -28,7 +28,7 @@ export async function followStream(
   const begun = await log.states.read(stream);
   refuseTombstoned(stream, begun);
   if (after === 'end') cursor = begun.head;
-  // Only now: what is appended after the confirmation lies behind the end.
+  // After reading the head: events appended after the confirmation must be behind it.
   answers.send(confirmationAnswer(randomUUID()));
   let live = false;
   while (!answers.gone) {
@@ -52,7 +52,7 @@ export async function followStream(
   }
 }
 
-/** Sends what was appended before the tombstone, the tombstone itself, and throws the status the call ends with. */
+/** Sends the events before the tombstone and the tombstone, then throws the final status of the call. */
 async function endAtTombstone(
   log: EventLog,
   { plan, cursor, state }: { plan: StreamSubscription; cursor: number; state: StreamState },
@@ -68,7 +68,7 @@ async function endAtTombstone(
   refuseTombstoned(stream, state);
 }
 
-/** Follows `$all` from after a position, filtered or not. From beyond the end it stays silent for ever, as really. */
+/** Follows `$all` after a position. Beyond the end of the log it stays silent, as a real server does. */
 export async function followAll(
   log: EventLog,
   { after, filter, resolveLinks }: AllSubscription,
@@ -80,7 +80,7 @@ export async function followAll(
   const checkpoints = filter ? new Checkpoints(filter, cursor) : null;
   using news = log.bells.listen();
   const encodeCold = encoderFor(log, { resolveLinks });
-  // Only what is in memory for everybody is encoded once for everybody.
+  // Only events in shared memory are encoded once for all subscribers.
   const encodeRecent = encoderFor(log, { resolveLinks }, eventAnswer);
   let live = false;
   while (!answers.gone) {
@@ -129,9 +129,9 @@ async function sendMatching(
 }
 
 /**
- * When a filtered subscription tells how far it has looked. Catching up it names the start of the search window just
- * looked through, so it lags; live it names every n-th event looked at; and once before going live the last event
- * delivered.
+ * The checkpoints of a filtered subscription. While catching up, a checkpoint is the start of the search
+ * window just searched, so it lags; live, it is every n-th event considered; once before going live, it is
+ * the last event delivered.
  */
 class Checkpoints {
   readonly #window: number;
@@ -149,7 +149,7 @@ class Checkpoints {
     this.#last = after;
   }
 
-  /** Counts an event; the position to send a checkpoint for, if one is due. */
+  /** Counts an event; returns the position of a checkpoint if one is due. */
   considered(position: number, delivered: boolean, live: boolean): number | undefined {
     if (this.#considered % this.#window === 0) this.#windowStart = this.#last;
     this.#last = position;

@@ -1,4 +1,4 @@
-/** What of a stream may be read now. */
+/** Which events of a stream are visible now. */
 import type { EventLog } from './event-log.ts';
 import type { StoredRecord } from './stored-record.ts';
 import { firstVisible, isTombstoned } from './stream-state.ts';
@@ -12,7 +12,7 @@ export async function lowestVisible(log: EventLog, stream: string, state: Stream
   return Math.max(firstVisible(state), young);
 }
 
-/** One event, or null when it is not there or hidden. */
+/** One event, or null when it is missing or hidden. */
 export async function visibleEvent(
   log: EventLog,
   stream: string,

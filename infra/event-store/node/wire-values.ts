@@ -1,20 +1,20 @@
-/** Values of the protocol's messages in this node's terms. */
+/** Converts values of the protocol's messages. */
 import type shared from '@eventstore/db-client/generated/shared_pb.js';
 
 const UUID_FORM = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-/** Unsigned 64-bit numbers come as text; anything past what the log can reach compares the same. */
+/** Unsigned 64-bit numbers arrive as text; values beyond the reach of the log compare as equal. */
 export const toNumber = (text: string): number => Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 
 /** The deadline of a call in milliseconds since the Unix epoch. */
 export const millisOf = (deadline: Date | number): number =>
   deadline instanceof Date ? deadline.getTime() : deadline;
 
-/** The name inside a stream identifier, empty when there is none. */
+/** The name in a stream identifier; empty if none. */
 export const streamNameOf = (identifier: shared.StreamIdentifier | undefined): string =>
   identifier ? Buffer.from(identifier.getStreamName_asU8()).toString('utf8') : '';
 
-/** The text form of a UUID field, or null when it is missing or not one. */
+/** The text form of a UUID field; null when it is missing or invalid. */
 export function uuidText(uuid: shared.UUID | undefined): string | null {
   const structured = uuid?.getStructured();
   if (structured) {

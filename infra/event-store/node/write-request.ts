@@ -1,9 +1,9 @@
-/** What callers ask of the log, and what becomes of it. */
+/** Write requests of callers, and their outcomes. */
 import type { ProposedRecord, StoredRecord } from './stored-record.ts';
 
 export type Expectation = number | 'no-stream' | 'any' | 'stream-exists';
 
-/** Why an append or delete was not done. The wire form of each is in `call-errors.ts` and `batch-append-call.ts`. */
+/** Why an append or delete was refused. Wire formats: `call-errors.ts` and `batch-append-call.ts`. */
 export type Refusal =
   | { readonly kind: 'wrong-version'; readonly expected: Expectation; readonly actual: number }
   | { readonly kind: 'stream-deleted' }
@@ -16,27 +16,27 @@ export type Refusal =
 
 export interface Written {
   readonly kind: 'written';
-  /** Revision of the last event, -1 when the stream has none. */
+  /** Revision of the last event; -1 when the stream has none. */
   readonly revision: number;
-  /** Null only for the repeat of an append whose last event is hidden since, by a soft delete or by metadata. */
+  /** Null only for the repeat of an append whose last event is now hidden by a soft delete or metadata. */
   readonly position: number | null;
 }
 
 export type Outcome = Written | Refusal;
 
 export interface WriteRequest {
-  /** A delete hides the stream until somebody appends to it again, a tombstone ends it for ever. */
+  /** A delete hides the stream until the next append to it; a tombstone ends it permanently. */
   readonly action: 'append' | 'delete' | 'tombstone';
   readonly stream: string;
   readonly expected: Expectation;
   readonly records: readonly ProposedRecord[];
-  /** Milliseconds since the Unix epoch; nothing is written after it. */
+  /** Milliseconds since the Unix epoch; nothing is written after that. */
   readonly expiresAtMs: number;
-  /** Called exactly once, after the commit. */
+  /** Called exactly once: after the commit, or with a refusal. */
   settle(outcome: Outcome): void;
 }
 
-/** Records to write to one stream, beginning at a revision. */
+/** Records to write to one stream from a revision. */
 export interface PlannedWrite {
   readonly stream: string;
   readonly firstRevision: number;
@@ -45,8 +45,8 @@ export interface PlannedWrite {
 
 export type Decision =
   | { readonly kind: 'write'; readonly writes: readonly PlannedWrite[] }
-  /** Nothing to write: already there, or nothing was asked for. */
+  /** Nothing to write: already stored, or an empty request. */
   | { readonly kind: 'repeat'; readonly outcome: Outcome };
 
-/** A stored record as far as the idempotency check needs it. */
+/** The fields of a stored record used for idempotency. */
 export type KnownRecord = Pick<StoredRecord, 'id' | 'revision' | 'position' | 'stream' | 'createdMs'>;

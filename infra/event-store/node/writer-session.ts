@@ -1,6 +1,6 @@
 /**
- * The one connection that may write. It holds the session advisory lock, and every commit compares and sets
- * `log.node_epoch`: a writer whose lock went to another node cannot commit even if it does not know yet.
+ * The only connection that may write. It holds the session advisory lock, and every commit compares and sets
+ * `log.node_epoch`: a writer that lost its lock to another node cannot commit, even before it notices.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
@@ -8,20 +8,20 @@ import { LogRows } from './log-rows.ts';
 import { boolArray, byteaArray, int8Array, textArray, uuidArray } from './postgres-arrays.ts';
 import type { StoredRecord } from './stored-record.ts';
 
-/** Any number, the same in every node; `log` spelled in bytes. */
+/** Any number, equal on every node: `log` spelled in bytes. */
 const WRITER_LOCK = 0x6c_6f_67;
 
 const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 
-/** An idle writer's question touches one row: a connection that takes longer is as good as dead. */
+/** The confirmation of an idle writer reads one row: a slower connection counts as dead. */
 const CONFIRM_TIMEOUT_MS = 4_000;
 
-/** How long a connection may take to end before it is left to the operating system. */
+/** How long a connection may take to end before it is abandoned to the operating system. */
 const END_TIMEOUT_MS = 1_000;
 
 export class WriterLockHeld extends Error {
-  /** The newest epoch: above the own last one, another node has written since. */
+  /** The newest epoch: if it is above this node's last one, another node has written since. */
   readonly epoch: number;
 
   constructor(epoch: number) {
@@ -31,7 +31,7 @@ export class WriterLockHeld extends Error {
   }
 }
 
-/** Another writer has taken over, or the log is not where this writer left it. */
+/** Another writer has taken over, or the end of the log differs from this writer's. */
 export class WriterFenced extends Error {
   constructor() {
     super('The event log has another writer.');
@@ -50,7 +50,7 @@ const COMMIT = `
   WHERE EXISTS (SELECT FROM fence)`;
 
 export class WriterSession {
-  /** Reads over the writer's connection: what is decided on is what this session can still commit to. */
+  /** Reads over the writer's connection: decisions use only what this session can still commit to. */
   readonly rows: LogRows;
   readonly epoch: number;
   /** Position of the newest event when the session was opened. */
@@ -68,13 +68,13 @@ export class WriterSession {
   }
 
   /**
-   * Takes the lock and a new epoch on a connection of its own. Throws `WriterLockHeld`, or the driver's error.
-   * `onLost` is called when the connection ends by itself.
+   * Takes the lock and a new epoch on the given connection. Throws `WriterLockHeld`, or the driver's error.
+   * `onLost` is called when the connection ends unexpectedly.
    */
   static async open(client: Client, onLost: (error: Error) => void): Promise<WriterSession> {
     client.on('error', ignore);
     try {
-      // A plan made while the log was empty would go on reading all of it: every look-up here has an index.
+      // A plan made for an empty log would keep scanning all of it; every query here has an index.
       await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}; SET enable_seqscan = off`);
       await takeLock(client);
       const { rows } = await client.query<{ epoch: string; log_end: string }>(
@@ -84,7 +84,7 @@ export class WriterSession {
       if (!row) throw new Error('log.node_epoch has no row; run the migrations.');
       const logRows = new LogRows(client, { prepared: true });
       const lastPosition = await logRows.lastPosition();
-      // Only now: a session that never opened cannot be lost.
+      // Last: a session that never opened cannot be lost.
       client.once('error', onLost);
       client.once('end', () => {
         onLost(new Error('The database closed the writer connection.'));
@@ -97,15 +97,15 @@ export class WriterSession {
     }
   }
 
-  /** Where the next event goes. */
+  /** The position of the next event. */
   get logEnd(): number {
     return this.#logEnd;
   }
 
   /**
-   * Writes records and moves the end of the log, in one statement that is one transaction. False, and nothing written,
-   * when one of `takenForEmpty` has events or metadata after all. Throws `WriterFenced`; after any other error the outcome
-   * is unknown and the session must be given up.
+   * Writes records and moves the end of the log, in one statement and one transaction. Returns false and
+   * writes nothing when one of `takenForEmpty` has events or metadata. Throws `WriterFenced`; after any other
+   * error the outcome is unknown and the session must be given up.
    */
   async commit(
     records: readonly StoredRecord[],
@@ -134,7 +134,7 @@ export class WriterSession {
       }),
       STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
     );
-    // With nothing taken for empty the same answer can only come from the fence.
+    // Without `takenForEmpty` this row count can only come from the fence.
     if (rowCount === 0 && takenForEmpty.length > 0) return false;
     if (rowCount !== records.length) throw new WriterFenced();
     this.#logEnd = logEnd;
@@ -142,8 +142,8 @@ export class WriterSession {
   }
 
   /**
-   * Asks whether this writer may still commit, unless a commit is finding that out already. Throws `WriterFenced`, or the
-   * driver's error.
+   * Verifies that this writer may still commit, unless a running commit verifies it already. Throws
+   * `WriterFenced`, or the driver's error.
    */
   async confirm(): Promise<void> {
     if (this.#isBusy) return;
@@ -184,7 +184,7 @@ async function takeLock(client: Client): Promise<void> {
   if (rows[0]?.held !== true) throw new WriterLockHeld(Number(rows[0]?.epoch ?? 0));
 }
 
-/** The server ends a statement by itself; a machine that has frozen does not even do that. */
+/** The server ends a slow statement with its timeout, but a frozen machine does not. */
 async function answeredInTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_resolve, reject) => {
@@ -201,7 +201,7 @@ async function answeredInTime<T>(answer: Promise<T>, timeoutMs: number): Promise
 
 const ignore = (): void => undefined;
 
-/** A connection that is given up may be broken already; what it says then is of no use to anybody. */
+/** A closing connection may be broken already; its errors are ignored. */
 async function endQuietly(client: Client): Promise<void> {
   client.removeAllListeners('end').removeAllListeners('error').on('error', ignore);
   const ended = client.end().catch(ignore);
