@@ -1,4 +1,4 @@
-/** One batch, one transaction: the rows of every projection and their checkpoints, or nothing. */
+/** Applies a batch in one transaction: the rows of every projection and their checkpoints, all or none. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
@@ -28,15 +28,15 @@ export interface BatchToApply {
   readonly to: Position;
 }
 
-/** An event with its meaning, or with what is wrong with it. */
+/** A decoded event, or the error of one that cannot be read. */
 type ReadEvent =
   | { readonly stored: StoredEvent; readonly projected: ProjectedEvent }
   | { readonly stored: StoredEvent; readonly unreadable: unknown };
 
 /**
- * Applies a batch and says which events were parked. When an event cannot be read, or a projection fails on the batch, all
- * of it is rolled back and applied again event by event, so that only the culprit is left out. Throws `Fenced`, or what
- * is wrong with the database.
+ * Applies a batch and returns the parked events. When an event cannot be read, or a projection fails on the
+ * batch, the whole batch is rolled back and applied event by event, so that only the failing event is left
+ * out. Throws `Fenced`, or the error of the database.
  */
 export async function applyBatch(sql: Sql, open: Open, batch: BatchToApply): Promise<readonly Parked[]> {
   const events = batch.events.flatMap(readEvent);
@@ -66,7 +66,7 @@ async function inTransaction(
   apply: (projection: Projection, held: Position, inside: Sql) => Promise<void>,
 ): Promise<void> {
   await sql.transaction(async (inside) => {
-    // First, so that a second leader waits here and stops before it has written anything.
+    // First, so that a second leader waits here and stops before it writes anything.
     await moveCheckpoints(inside, checkpoints, to);
     for (const projection of projections) {
       await apply(projection, checkpoints.get(checkpointKey(projection)) ?? -1n, inside);
@@ -85,14 +85,14 @@ async function applyOneByOne(
     const error = await failureOf(projection, event, sql, open);
     if (error === null) continue;
     const one = { projection, event: event.stored, error };
-    // At once, so that what the projection does about it comes before the events that follow.
+    // Immediately, so that the projection handles it before the events that follow.
     await park(sql, one);
     parked.push(one);
   }
   return parked;
 }
 
-/** Why the event cannot be applied; null when it was. */
+/** The error of an event that cannot be applied; null when it was applied. */
 async function failureOf(projection: Projection, event: ReadEvent, sql: Sql, open: Open): Promise<unknown> {
   if ('unreadable' in event) return event.unreadable;
   try {
@@ -122,7 +122,7 @@ async function park(sql: Sql, { projection, event, error }: Parked): Promise<voi
 
 const describeError = (error: unknown): string => String(error).replaceAll('\u0000', '').slice(0, 1_000);
 
-/** Nothing for a type this version does not know: a newer gateway wrote it. */
+/** Empty for a type this version does not know: a newer gateway wrote it. */
 function readEvent(stored: StoredEvent): readonly ReadEvent[] {
   try {
     const projected = projectedEvent(stored);
@@ -132,12 +132,12 @@ function readEvent(stored: StoredEvent): readonly ReadEvent[] {
   }
 }
 
-/** SQLSTATE classes that blame the data: data exceptions and violated constraints. */
+/** SQLSTATE classes caused by data: data exceptions and constraint violations. */
 const DATA_CLASSES = ['22', '23'];
 
 /**
- * True when the event itself is to blame and another attempt would fail in the same way. A missing table, a deadlock or a
- * full disk is not the event's fault: then everything waits, because parking would lose it.
+ * True when the event itself is the cause and a retry would fail in the same way. A missing table, a deadlock
+ * or a full disk is not caused by the event: then everything waits, because parking would lose it.
  */
 function isPoison(error: unknown): boolean {
   if (error instanceof Fenced || error instanceof GatewayError || !(error instanceof Error)) return false;

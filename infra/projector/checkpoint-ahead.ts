@@ -1,8 +1,8 @@
-/** A read model newer than the log it was made from. */
+/** Detects a read model that is newer than its log. */
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 
-/** The log was replaced or restored from an older backup; what the read models tell is no longer true. */
+/** The log was replaced or restored from an older backup; the read models are no longer true. */
 export class CheckpointAheadOfLog extends Error {
   constructor(checkpoint: Position, head: Position) {
     super(

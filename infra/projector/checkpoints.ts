@@ -1,11 +1,11 @@
-/** How far each projection is; moved only by compare-and-set, so that of two believers in leadership one stops. */
+/** The checkpoints of projections, moved by compare-and-set only: of two rival leaders, one stops. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 
 /** By checkpoint key. */
 export type Checkpoints = ReadonlyMap<string, Position>;
 
-/** Somebody else moved a checkpoint: this process does not lead any more, whatever it thought. */
+/** Another process moved a checkpoint: this process no longer leads. */
 export class Fenced extends Error {
   constructor(keys: readonly string[]) {
     super(`another process moved the checkpoint of ${keys.join(', ')}`);
@@ -13,7 +13,7 @@ export class Fenced extends Error {
   }
 }
 
-/** The checkpoints of `keys`; -1n where nothing was applied yet. */
+/** The checkpoints of `keys`; -1n before the first event. */
 export async function readCheckpoints(sql: Sql, keys: readonly string[]): Promise<Checkpoints> {
   const rows = await sql.query<{ projection: string; position: string }>(
     'select projection, position from read.checkpoint where projection = any($1)',
@@ -24,9 +24,9 @@ export async function readCheckpoints(sql: Sql, keys: readonly string[]): Promis
 }
 
 /**
- * Moves every checkpoint behind `to` from where it is known to be. Throws `Fenced` when one is elsewhere. The commit does
- * not wait for the disk: after a crash of the database, rows and checkpoint stand together where they were a moment
- * before, and the events come again.
+ * Moves every checkpoint behind `to` from its known position. Throws `Fenced` when one differs. The commit
+ * does not wait for the disk: after a crash of the database, rows and checkpoint are both at the same earlier
+ * position, and the events are applied again.
  */
 export async function moveCheckpoints(sql: Sql, from: Checkpoints, to: Position): Promise<void> {
   const behind = [...from].filter(([, position]) => position < to);
@@ -41,7 +41,7 @@ export async function moveCheckpoints(sql: Sql, from: Checkpoints, to: Position)
   if (moved.length < behind.length) throw new Fenced(behind.map(([key]) => key));
 }
 
-/** The lowest of some positions; -1n of none. */
+/** The lowest position; -1n for none. */
 export const lowest = (positions: Iterable<Position>): Position => {
   const [first = -1n, ...rest] = positions;
   return rest.reduce((low, position) => (position < low ? position : low), first);

@@ -1,4 +1,4 @@
-/** Reads a subscription ahead, so that whoever applies events takes as many at once as have arrived meanwhile. */
+/** Reads ahead of the consumer, so that it takes all items that have arrived meanwhile as one batch. */
 import type { SubscriptionItem } from '../../commands/ports/event-store.ts';
 
 export class ItemBuffer {
@@ -23,8 +23,9 @@ export class ItemBuffer {
   }
 
   /**
-   * At least one item and at most `most`; null when the subscription ended. `gather` is waited for while fewer are there:
-   * the events of one request then share a batch. Throws what the subscription failed with.
+   * Returns at least one item and at most `most`; null when the subscription ended. Awaits `gather` while
+   * fewer are available, so that the events of one request share a batch. Throws the error of the
+   * subscription.
    */
   async take(
     most: number,
@@ -35,7 +36,7 @@ export class ItemBuffer {
       if (this.#ended) return null;
       await this.#arrival.promise;
     }
-    // What came in with the first item is handed over by the source within this turn of the event loop.
+    // The source delivers what arrived with the first item within this turn of the event loop.
     await new Promise(setImmediate);
     if (this.#items.length < most && !this.#ended) await gather();
     const taken = this.#items.splice(0, most);
@@ -43,7 +44,7 @@ export class ItemBuffer {
     return taken;
   }
 
-  /** Takes in nothing more; what is here can still be taken. */
+  /** Accepts no more items; buffered ones can still be taken. */
   close(): void {
     this.#ended = true;
     this.#arrival.resolve(undefined);

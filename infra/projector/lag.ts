@@ -1,10 +1,10 @@
-/** How far the read models are behind the log, found by comparing the two: true on every process, whoever leads. */
+/** The lag of the read models, measured against the log: correct on every process, leader or not. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 
-/** Events counted at most; a projection further behind says "at least so many". */
+/** The limit of counted events; for a projection further behind, the count is a minimum. */
 export const MOST_COUNTED = 1_000;
 
 /** An event that a projection has not applied. */
@@ -20,7 +20,7 @@ export interface ModelLag {
   readonly position: Position;
   /** Oldest first, `MOST_COUNTED` at most. */
   readonly waiting: readonly Waiting[];
-  /** Events left out because they could not be applied. */
+  /** Events skipped because they could not be applied. */
   readonly parked: number;
 }
 
@@ -30,10 +30,10 @@ export interface LagParts {
   readonly projections: readonly Projection[];
 }
 
-/** One look at every projection. Throws `store_unavailable`, or what is wrong with a checkpoint. */
+/** Measures every projection. Throws `store_unavailable`, or the error of a checkpoint the store refuses. */
 export async function measureLag({ sql, events, projections }: LagParts): Promise<readonly ModelLag[]> {
   const progress = await readProgress(sql, projections.map(checkpointKey));
-  // Projections of one leader stand at one place, so this is one page nearly always.
+  // Projections of one leader share a position, so this is nearly always one page.
   const pages = new Map<Position, readonly Waiting[]>();
   for (const { position } of progress.values()) {
     if (!pages.has(position)) pages.set(position, await waitingAfter(events, position));

@@ -1,4 +1,4 @@
-/** What a leader does: one subscription to `$all` feeds all its projections, batch by batch. */
+/** The work of a leader: one subscription to `$all` feeds all its projections, batch by batch. */
 import type { Clock, Log, PersonalData, Sql } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
@@ -20,12 +20,12 @@ export interface LeadParts {
 }
 
 export interface LeadWatch {
-  /** After each batch of `events`, and once at the start. */
+  /** Called after each batch of `events`, and once at the start. */
   held(projections: readonly Projection[], position: Position, events: number): void;
   parked(parked: Parked): void;
-  /** A moment in which more events may arrive; over at once when somebody waits for a read model. */
+  /** Waits briefly for more events; resolves immediately when a caller waits for a read model. */
   gather(): Promise<void>;
-  /** Everything that was in the log when the subscription began is applied. */
+  /** Called when everything that was in the log at the start of the subscription is applied. */
   caughtUp(): Promise<void>;
 }
 
@@ -41,8 +41,9 @@ export class Lead {
   }
 
   /**
-   * Until the signal aborts. Starts from the lowest checkpoint; each projection leaves out what it holds. Throws `Fenced`,
-   * `CheckpointAheadOfLog`, or what is wrong with store or database; then nothing of the last batch is written.
+   * Runs until the signal aborts. Starts from the lowest checkpoint; each projection skips what it has
+   * applied. Throws `Fenced`, `CheckpointAheadOfLog`, or the error of store or database; then nothing of the
+   * last batch is written.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { sql, events } = this.#parts;
@@ -57,7 +58,7 @@ export class Lead {
       const take = () => buffer.take(AT_ONCE, () => this.#watch.gather());
       for (let items = await take(); items; items = await take()) {
         if (signal.aborted) return;
-        // Server checkpoints are left aside: a stored position is always that of an event, and can be looked for.
+        // Server checkpoints are ignored: a stored position is always an event's, so it can be verified.
         const stored = items.flatMap((item) => (item.kind === 'event' ? [item.event] : []));
         checkpoints = await this.#apply(stored, checkpoints);
         if (items.some(({ kind }) => kind === 'caught-up')) await this.#watch.caughtUp();

@@ -1,6 +1,7 @@
 /**
- * Leadership by session-level advisory locks on a connection of their own. They vanish with the process; after a network
- * partition two may believe in theirs for a while, and the checkpoints' compare-and-set decides.
+ * Leadership by session-level advisory locks on a dedicated connection. They vanish with the process. After a
+ * network partition two processes may believe to lead for a while; the compare-and-set of the checkpoints
+ * decides.
  */
 import type pg from 'pg';
 import { lockNumber } from './projection-tables.ts';
@@ -20,18 +21,18 @@ export class LeaderLocks {
     });
   }
 
-  /** Throws what the connection throws. */
+  /** Throws the error of the connection. */
   static async open(connect: () => Promise<pg.Client>): Promise<LeaderLocks> {
     const client = await connect();
     const locks = new LeaderLocks(client);
-    // A holder whose machine vanished is noticed in seconds, not after the system's two hours.
+    // Detects a holder whose machine vanished within seconds, not after the system's two hours.
     await client.query(
       'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3',
     );
     return locks;
   }
 
-  /** Takes every lock that is free; answers with all that are held. Throws when the connection is lost. */
+  /** Takes every free lock; returns all held ones. Throws when the connection is lost. */
   async take(keys: readonly string[]): Promise<readonly string[]> {
     if (this.#ended) throw new Error('the connection of the leader locks was lost');
     await this.#client.query('select 1');

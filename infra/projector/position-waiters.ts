@@ -1,4 +1,4 @@
-/** Who waits until a position is reached. */
+/** Callers that wait until a position is reached. */
 import type { Position } from '../../commands/values/position.ts';
 
 interface Waiter {
@@ -19,13 +19,13 @@ export class PositionWaiters {
     return this.#waiting.size > 0;
   }
 
-  /** Where everything is now; further back than before only when it is being built again. */
+  /** Sets the reached position; it moves backwards only during a rebuild. */
   move(position: Position): void {
     this.#reached = position;
     for (const waiter of this.#waiting) if (waiter.position <= position) waiter.settle(true);
   }
 
-  /** True as soon as the position is reached, false when `timeoutMs` passed first or the waiting was given up. */
+  /** True as soon as the position is reached; false after `timeoutMs` or `giveUp`. */
   waitFor(position: Position, timeoutMs: number): Promise<boolean> {
     if (position <= this.#reached) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -45,7 +45,7 @@ export class PositionWaiters {
     });
   }
 
-  /** Resolves after `ms`, or as soon as anybody waits. */
+  /** Resolves after `ms`, or as soon as a caller waits. */
   quiet(ms: number): Promise<void> {
     if (this.anyWaiting) return Promise.resolve();
     return new Promise((resolve) => {
@@ -57,7 +57,7 @@ export class PositionWaiters {
     });
   }
 
-  /** Sends everybody away. */
+  /** Ends all waits with false. */
   giveUp(): void {
     for (const waiter of this.#waiting) waiter.settle(false);
   }

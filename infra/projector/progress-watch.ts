@@ -1,17 +1,17 @@
-/** Looks every second how far the read models are, on every process; what it saw last is what health and metrics tell. */
+/** Measures the lag of the read models every second, on every process, for health and metrics. */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { type LagParts, measureLag, type ModelLag } from './lag.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** A look this old tells nothing about now: from then on everything stored since may be missing. */
+/** A measurement older than this is outdated: everything stored since may be missing. */
 const TRUSTED_FOR_MS = 5_000;
 
 export interface ModelStatus {
   readonly name: string;
   /** Events stored and not applied; at most `MOST_COUNTED` are counted. */
   readonly lagEvents: number;
-  /** Age of the oldest of them; while nobody can look, at least the time since the last look. */
+  /** Age of the oldest of them; while measurements fail, at least the time since the last one. */
   readonly lagSeconds: number;
   readonly parked: number;
 }
@@ -19,21 +19,21 @@ export interface ModelStatus {
 export interface ProgressWatchOptions extends LagParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** After each look. */
+  /** Called after each measurement. */
   readonly seen: (models: readonly ModelLag[]) => Promise<void>;
 }
 
 export class ProgressWatch {
   readonly #options: ProgressWatchOptions;
   #models: readonly ModelLag[] = [];
-  /** On the clock that never steps. */
+  /** On the monotonic clock. */
   #lookedAtMs = 0;
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
   }
 
-  /** Throws what a look throws. */
+  /** Measures once. Throws as `measureLag` and `seen` do. */
   async look(): Promise<void> {
     const { clock, seen } = this.#options;
     const askedAtMs = clock.elapsedMs();
@@ -42,7 +42,7 @@ export class ProgressWatch {
     await seen(this.#models);
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     let isKnown = true;
@@ -53,14 +53,14 @@ export class ProgressWatch {
         await this.look();
         isKnown = true;
       } catch (error) {
-        // Said once: whatever is away is reported by its own part as well.
+        // Logged once: the unavailable part reports its own failure as well.
         if (isKnown) log.warn('projector: progress unknown', { error: String(error) });
         isKnown = false;
       }
     }
   }
 
-  /** `held`: what this process has applied since the last look, by key. */
+  /** `held`: the positions this process has applied since the last measurement, by key. */
   status(held: ReadonlyMap<string, Position>): readonly ModelStatus[] {
     const { clock } = this.#options;
     const now = clock.now().getTime();

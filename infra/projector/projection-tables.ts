@@ -1,14 +1,14 @@
 /**
- * Tables, checkpoints and views of the read models. A table carries its version in its name; the view of the plain name
- * points to the version that queries read, and moves when a newer one has caught up.
+ * Tables, checkpoints and views of the read models. A table has its version in its name. The view with the
+ * plain name points to the version that queries read, and moves when a newer one has caught up.
  */
 import type { Sql } from '../../commands/ports/ports.ts';
 import { checkpointKey, type Projection, tableName } from '../../projections/projection.ts';
 
-/** Any fixed number: gateways that start at once make tables one after the other. */
+/** Any fixed number: gateways that start at the same time create tables one after the other. */
 export const DDL_LOCK = 7_303_180_124;
 
-/** How long a swap may wait for queries that still read the old table. */
+/** How long a swap waits for queries that still read the old table. */
 const SWAP_LOCK_TIMEOUT = '3s';
 
 export const tableOf =
@@ -16,11 +16,14 @@ export const tableOf =
   (table: string): string =>
     tableName(table, projection);
 
-/** Makes what is missing: a projection without tables or checkpoint starts empty. Nothing that exists is touched. */
+/**
+ * Creates what is missing: a projection without tables or checkpoint starts empty. Complete projections are
+ * unchanged.
+ */
 export async function prepareTables(sql: Sql, projections: readonly Projection[]): Promise<void> {
   await sql.transaction(async (inside) => {
     await inside.query('select pg_advisory_xact_lock($1)', [DDL_LOCK]);
-    // The schema may have been dropped to build everything again; the migration that made it does not run twice.
+    // The schema may have been dropped to rebuild everything; its migration does not run twice.
     await inside.query('create schema if not exists read');
     await inside.query(
       `create table if not exists read.checkpoint (projection text primary key, version int not null,
@@ -38,7 +41,7 @@ async function prepare(sql: Sql, projection: Projection): Promise<void> {
     [key, projection.tables.map(tableOf(projection))],
   );
   if (!complete) await startEmpty(sql, projection);
-  // Nobody reads a copy before it takes the place of the live tables.
+  // No query reads a copy before it replaces the live tables.
   if (projection.slot !== undefined) return;
   for (const table of projection.tables) {
     if ((await liveVersion(sql, table)) === null) await pointView(sql, projection, table);
@@ -59,12 +62,12 @@ async function startEmpty(sql: Sql, projection: Projection): Promise<void> {
   );
 }
 
-/** Makes the indexes that only queries use. */
+/** Creates the indexes that only queries use. */
 export async function makeIndexes(sql: Sql, projection: Projection): Promise<void> {
   for (const statement of projection.indexes?.(tableOf(projection)) ?? []) await sql.query(statement);
 }
 
-/** The version queries read; null when there is no view. */
+/** The version that queries read; null without a view. */
 export async function liveVersion(sql: Sql, table: string): Promise<number | null> {
   const [row] = await sql.query<{ version: string | null }>(
     `select substring(definition from '${table}_v([0-9]+)') as version
@@ -74,10 +77,10 @@ export async function liveVersion(sql: Sql, table: string): Promise<number | nul
   return row?.version == null ? null : Number(row.version);
 }
 
-/** SQLSTATE of a view whose columns may not be replaced in place. */
+/** SQLSTATE of a view whose columns cannot be replaced in place. */
 const INVALID_TABLE_DEFINITION = '42P16';
 
-/** In place when only columns were added, so that queries that wait for it go on; else dropped and made anew. */
+/** Replaced in place when only columns were added, so that waiting queries continue; else recreated. */
 export async function pointView(sql: Sql, projection: Projection, table: string): Promise<void> {
   const definition = `view read.${table} as select * from ${tableOf(projection)(table)}`;
   try {
@@ -89,7 +92,7 @@ export async function pointView(sql: Sql, projection: Projection, table: string)
   }
 }
 
-/** True while queries read an older version than this one. A newer one, of a newer gateway, stays where it is. */
+/** True while queries read an older version than this one. A newer version of a newer gateway stays. */
 export async function isBehindView(sql: Sql, { tables, version }: Projection): Promise<boolean> {
   for (const table of tables) {
     const live = await liveVersion(sql, table);
@@ -98,7 +101,7 @@ export async function isBehindView(sql: Sql, { tables, version }: Projection): P
   return false;
 }
 
-/** Points the views to this version's tables, in one transaction. */
+/** Points the views to the tables of this version, in one transaction. */
 export async function swapViews(sql: Sql, projection: Projection): Promise<void> {
   await sql.transaction(async (inside) => {
     await inside.query(`set local lock_timeout = '${SWAP_LOCK_TIMEOUT}'`);
@@ -106,7 +109,7 @@ export async function swapViews(sql: Sql, projection: Projection): Promise<void>
   });
 }
 
-/** Drops the tables of older versions that no gateway fills any more and no query reads. */
+/** Drops the tables of older versions that no gateway leads and no query reads. */
 export async function dropOlderVersions(sql: Sql, { name, tables, version }: Projection): Promise<void> {
   const older = await sql.query<{ projection: string; version: number }>(
     `select projection, version from read.checkpoint where projection = $1 || '_v' || version and version < $2`,

@@ -1,6 +1,6 @@
 /**
- * Keeps the read models: leads the projections whose lock it gets, follows the others. One process leads each projection;
- * when it dies another takes over within a second, when it is frozen within five.
+ * Maintains the read models: leads the projections whose lock it holds, follows the others. One process leads
+ * each projection; when it dies another takes over within a second, when it is frozen within five.
  */
 import type { Client } from 'pg';
 import type { ReadModels } from '../../commands/ports/ports.ts';
@@ -18,20 +18,23 @@ import { type ModelStatus, ProgressWatch } from './progress-watch.ts';
 import { StalledLeader } from './stalled-leader.ts';
 import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './projection-tables.ts';
 
-/** How often a follower asks for leadership, and a leader for what it does not lead yet. */
+/** How often a follower tries to lead, and a leader tries to lead the remaining projections. */
 const ASK_EVERY_MS = 500;
-/** Short enough to take over within 5 s, whatever failed before. */
+/** Short enough to take over within 5 s after any failures. */
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
-/** Long enough for the second append of an operation, short beside the second in which the audit must show it. */
+/**
+ * Long enough for the second append of an operation, short compared with the second in which the audit must
+ * show it.
+ */
 const GATHER_MS = 15;
-/** How often a process that does not lead looks how far the leader is, while somebody waits for it. */
+/** How often a process that does not lead reads the checkpoints while a caller waits. */
 const LOOK_EVERY_MS = 20;
 
 export interface ProjectorOptions extends LeadParts {
   readonly projections: readonly Projection[];
   /** A connection for the locks, not through a transaction pooler. */
   readonly directConnection: () => Promise<Client>;
-  /** False = only follows what other processes apply, and never takes a lock. Default true. */
+  /** False = only follows other processes, and never takes a lock. Default true. */
   readonly leads?: boolean;
   readonly metrics?: Pick<Metrics, 'eventParked'>;
 }
@@ -39,9 +42,9 @@ export interface ProjectorOptions extends LeadParts {
 export interface ProjectorStatus {
   /** True when this process leads every projection. */
   readonly leader: boolean;
-  /** What every projection holds, as far as this process knows. */
+  /** The position every projection has reached, as far as this process knows. */
   readonly position: Position;
-  /** Of the model that is furthest behind. Events are counted up to `MOST_COUNTED`. */
+  /** Of the model that is furthest behind; at most `MOST_COUNTED` events are counted. */
   readonly lagEvents: number;
   readonly lagSeconds: number;
   readonly models: readonly ModelStatus[];
@@ -50,11 +53,11 @@ export interface ProjectorStatus {
 export interface Projector {
   readonly readModels: ReadModels;
   status(): ProjectorStatus;
-  /** Finishes the batch under way and gives up the locks. */
+  /** Finishes the current batch and releases the locks. */
   close(): Promise<void>;
 }
 
-/** Makes the tables, then leads or follows until closed. Throws one sentence when a checkpoint is ahead of the log. */
+/** Creates the tables, then leads or follows. Throws one sentence when a checkpoint is ahead of the log. */
 export async function startProjector(options: ProjectorOptions): Promise<Projector> {
   const { sql, events, projections } = options;
   await prepareTables(sql, projections);
@@ -72,7 +75,7 @@ class RunningProjector implements Projector {
   readonly #waiters = new PositionWaiters();
   readonly #progress: ProgressWatch;
   readonly #stalled: StalledLeader;
-  /** What the projections led by this process hold, by key. */
+  /** The positions of the projections led by this process, by key. */
   readonly #held = new Map<string, Position>();
   #looking = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -135,7 +138,7 @@ class RunningProjector implements Projector {
           log.error('projector: stopped, checkpoint ahead of the log', line);
         else log.warn('projector: restarting', line);
       }
-      // A long run means that the trouble before it was over.
+      // A long run means that the earlier failures are over.
       if (performance.now() - startedAt > 2 * PAUSES.mostMs) failures = 0;
       failures += 1;
       await clock.sleep(pauseAfter(failures, PAUSES), signal);
@@ -155,7 +158,10 @@ class RunningProjector implements Projector {
     }
   }
 
-  /** Leads until there is more to lead, or until something fails. What is built anew has a subscription of its own. */
+  /**
+   * Leads until more locks are held, a swap, or an error. Projections being built have their own
+   * subscription.
+   */
   async #leadThese(keys: readonly string[], locks: LeaderLocks, signal: AbortSignal): Promise<void> {
     const { sql, projections } = this.#options;
     const led = projections.filter((projection) => keys.includes(checkpointKey(projection)));
@@ -219,7 +225,7 @@ class RunningProjector implements Projector {
     };
   }
 
-  /** Resolves when a lock more is held than `count`. Throws when the connection with the locks is lost. */
+  /** Resolves when more than `count` locks are held. Throws when the connection with the locks is lost. */
   async #askForMore(locks: LeaderLocks, count: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(ASK_EVERY_MS, signal);
@@ -233,7 +239,7 @@ class RunningProjector implements Projector {
     await this.#stalled.seen(models.filter(({ key }) => !this.#held.has(key)));
   }
 
-  /** Reads the checkpoints while anybody waits. */
+  /** Reads the checkpoints while a caller waits. */
   async #look(): Promise<void> {
     this.#looking = true;
     const { sql, clock, log } = this.#options;

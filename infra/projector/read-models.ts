@@ -1,4 +1,4 @@
-/** Every read model there is, in the order in which one subscription feeds them. */
+/** All read models, in the order in which one subscription feeds them. */
 import { approvals } from '../../projections/approvals.ts';
 import { audit } from '../../projections/audit.ts';
 import { directory } from '../../projections/directory-projection.ts';

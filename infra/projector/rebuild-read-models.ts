@@ -1,6 +1,6 @@
 /**
- * Builds read models anew beside the live ones, which go on being served and kept, and swaps them when they hold the
- * same. Runs no effects. Every event is tried again in its place, the parked ones too.
+ * Rebuilds read models beside the live ones, which stay in use and up to date, and swaps them at the same
+ * position. Has no side effects. Every event is applied again in its place, including parked ones.
  */
 import type { Client } from 'pg';
 import type { Position } from '../../commands/values/position.ts';
@@ -11,7 +11,7 @@ import { liveVersion, prepareTables } from './projection-tables.ts';
 import { dropShadows, finishShadows, makeShadows, type Pair, pairOf } from './shadow-tables.ts';
 import { swapShadows } from './swap-shadows.ts';
 
-/** One at a time, whatever the models: the copies share a schema. */
+/** One rebuild at a time, for any models: the copies share a schema. */
 const LOCK = 'rebuild';
 
 const MOST_SWAPS = 60;
@@ -26,7 +26,7 @@ export interface RebuildOptions extends LeadParts {
 }
 
 export interface RebuildProgress {
-  /** `swapping` while waiting for the moment to put the copies in place. */
+  /** `swapping` while waiting until the copies can be swapped in. */
   readonly step: 'reading' | 'indexing' | 'swapping';
   /** Events read so far. */
   readonly events: number;
@@ -37,13 +37,14 @@ export interface RebuildProgress {
 
 export interface Rebuilt {
   readonly events: number;
-  /** Events parked in the new models, by name; absent where none is. */
+  /** Events parked in the new models, by name; models without any are absent. */
   readonly parked: ReadonlyMap<string, number>;
 }
 
 /**
- * Resolves when the new models are in place. Throws one sentence when another rebuild runs, when a newer version serves,
- * or when the moment to swap never came; then, and when the signal aborts, the live models are untouched and no copy is left.
+ * Resolves when the new models are in place. Throws one sentence when another rebuild runs, when a newer
+ * version is live, or when no swap succeeded. On an error or abort, the live models are untouched and no copy
+ * is left.
  */
 export async function rebuildModels(options: RebuildOptions): Promise<Rebuilt> {
   const { sql, projections } = options;
@@ -113,7 +114,7 @@ class Rebuild {
     );
   }
 
-  /** Applies everything that is in the log by now. Throws the signal's reason when it aborts. */
+  /** Applies everything in the log. Throws the signal's reason when it aborts. */
   async #catchUp(step: RebuildProgress['step']): Promise<void> {
     const { signal } = this.#options;
     const turn = new AbortController();
@@ -123,7 +124,7 @@ class Rebuild {
         this.#events += events;
         this.#report(step);
       },
-      // Told when it is in place, if it is parked still.
+      // Reported after the swap, if still parked.
       parked: () => undefined,
       gather: () => Promise.resolve(),
       caughtUp: () => {

@@ -1,6 +1,7 @@
 /**
- * The tables that a rebuild fills beside the live ones: same names, in a schema of their own. So they move into place
- * with their indexes and constraints by a change of schema, and what a killed rebuild left is dropped with the schema.
+ * The tables that a rebuild fills beside the live ones: same names, in a separate schema. A change of schema
+ * moves them into place with their indexes and constraints, and dropping the schema removes what a killed
+ * rebuild left.
  */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
@@ -18,7 +19,7 @@ export interface Pair {
 
 export const pairOf = (live: Projection): Pair => ({ live, shadow: { ...live, slot: SCHEMA } });
 
-/** Drops what a rebuild leaves, this one or one that was killed. */
+/** Drops the tables of this rebuild, or of one that was killed. */
 export async function dropShadows(sql: Sql): Promise<void> {
   await sql.transaction(async (inside) => {
     await inside.query(`drop schema if exists ${SCHEMA} cascade`);
@@ -27,13 +28,13 @@ export async function dropShadows(sql: Sql): Promise<void> {
   });
 }
 
-/** Empty copies, without the indexes that only queries use. */
+/** Creates empty copies, without the indexes that only queries use. */
 export async function makeShadows(sql: Sql, shadows: readonly Projection[]): Promise<void> {
   await sql.query(`create schema ${SCHEMA}`);
   await prepareTables(sql, shadows);
 }
 
-/** What a filled copy lacks before queries may use it. Takes as long as the table is large. */
+/** Completes a filled copy for queries. Takes time in proportion to the table. */
 export async function finishShadows(sql: Sql, shadows: readonly Projection[]): Promise<void> {
   for (const shadow of shadows) {
     await makeIndexes(sql, shadow);
@@ -42,8 +43,8 @@ export async function finishShadows(sql: Sql, shadows: readonly Projection[]): P
 }
 
 /**
- * The checkpoints of all, locked until the transaction ends: the live leader's next compare-and-set waits. Throws `Fenced`
- * when one is missing, because somebody dropped the copies or the schema `read`.
+ * Reads and locks all checkpoints until the transaction ends: the live leader's next compare-and-set waits.
+ * Throws `Fenced` when one is missing, because the copies or the schema `read` were dropped.
  */
 export async function lockCheckpoints(
   sql: Sql,
@@ -58,7 +59,7 @@ export async function lockCheckpoints(
   return new Map(rows.map(({ projection, position }) => [projection, BigInt(position)]));
 }
 
-/** The copy takes the place of the live tables: rows, names, parked events, checkpoint. Part of one transaction. */
+/** Replaces the live tables with the copy: rows, names, parked events, checkpoint; in a transaction. */
 export async function putInPlace(sql: Sql, { live, shadow }: Pair): Promise<void> {
   for (const table of live.tables) {
     await pointView(sql, shadow, table);

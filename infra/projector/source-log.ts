@@ -1,8 +1,8 @@
-/** Which event log the schema `read` was made from. */
+/** Records which event log the schema `read` was built from. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import { DDL_LOCK } from './projection-tables.ts';
 
-/** The read models were made from another event log; their checkpoints mean nothing in this one. */
+/** The read models were built from another event log; their checkpoints mean nothing in this one. */
 export class ReadModelsOfAnotherLog extends Error {
   constructor(source: string, logId: string) {
     super(
@@ -13,11 +13,11 @@ export class ReadModelsOfAnotherLog extends Error {
   }
 }
 
-/** Notes the log where none is noted yet. Throws `ReadModelsOfAnotherLog`. */
+/** Records the log if none is recorded yet. Throws `ReadModelsOfAnotherLog`. */
 export async function claimReadModels(sql: Sql, logId: string): Promise<void> {
   const source = await sql.transaction(async (inside) => {
     await inside.query('select pg_advisory_xact_lock($1)', [DDL_LOCK]);
-    // The schema may have been dropped to build everything again.
+    // The schema may have been dropped to rebuild everything.
     await inside.query('create schema if not exists read');
     await inside.query(`create table if not exists read.source_log
       (only_row boolean primary key default true check (only_row), log_id text not null)`);
@@ -28,7 +28,7 @@ export async function claimReadModels(sql: Sql, logId: string): Promise<void> {
   if (source !== logId) throw new ReadModelsOfAnotherLog(source, logId);
 }
 
-/** Everything in `read` was built anew: whichever log is found at the next start is the source. */
+/** Everything in `read` was rebuilt: the log found at the next start is the source. */
 export async function forgetSourceLog(sql: Sql): Promise<void> {
   const [table] = await sql.query<{ there: boolean }>(
     `select to_regclass('read.source_log') is not null as there`,

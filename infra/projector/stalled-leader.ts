@@ -1,17 +1,18 @@
 /**
- * A leader that was frozen keeps its Postgres session and with it the lock of its projections. Followers see events
- * wait at a checkpoint that does not move, and end the sessions that hold it up. Safe whoever is wrong: a leader that was
- * only slow loses its lock and asks again, and what two leaders apply is decided by the checkpoints' compare-and-set.
+ * A frozen leader keeps its Postgres session and with it the locks of its projections. Followers detect
+ * events that wait at a checkpoint that does not move, and end the sessions that block it. Safe if wrong: a
+ * leader that was only slow loses its lock and tries again, and if two leaders apply events, the
+ * compare-and-set of the checkpoints decides.
  */
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { ModelLag } from './lag.ts';
 import { lockNumber } from './projection-tables.ts';
 
-/** Events wait and the checkpoint stands still. With the look before and the next asking, another leads within 5 s. */
+/** How long events wait at an unmoved checkpoint. With both polls, another process leads within 5 s. */
 const STALLED_AFTER_MS = 2_000;
 
-/** Whoever holds the lock, and whoever sleeps in a transaction that has moved the checkpoint. */
+/** Sessions that hold the lock, and sessions idle in a transaction that has moved the checkpoint. */
 const END_SESSIONS = `
   select pid, pg_terminate_backend(pid) from pg_locks
   where locktype = 'advisory' and granted and objsubid = 1 and pid <> pg_backend_pid()
@@ -30,14 +31,14 @@ interface Standing {
 
 export class StalledLeader {
   readonly #parts: { readonly sql: Sql; readonly clock: Clock; readonly log: Log };
-  /** Projections that events wait for, by key. */
+  /** Projections with waiting events, by key. */
   #standing: ReadonlyMap<string, Standing> = new Map();
 
   constructor(parts: { readonly sql: Sql; readonly clock: Clock; readonly log: Log }) {
     this.#parts = parts;
   }
 
-  /** After each look at the models that others lead. Throws when the sessions cannot be ended. */
+  /** Called after each measurement of models led elsewhere. Throws when the sessions cannot be ended. */
   async seen(models: readonly ModelLag[]): Promise<void> {
     const now = this.#parts.clock.elapsedMs();
     const standing = new Map(
@@ -51,7 +52,7 @@ export class StalledLeader {
     this.#standing = standing;
     const stalled = [...standing].filter(([, { sinceMs }]) => now - sinceMs >= STALLED_AFTER_MS);
     if (stalled.length === 0) return;
-    // Counted anew, so that the next leader gets its time.
+    // Restarts the time, so that the next leader gets its own.
     this.#standing = new Map();
     const keys = stalled.map(([key]) => key);
     const ended = await this.#parts.sql.query(END_SESSIONS, [keys.map(lockNumber), STALLED_AFTER_MS]);

@@ -1,4 +1,4 @@
-/** The moment in which rebuilt copies become the read models: one transaction, or nothing happened. */
+/** Swaps rebuilt copies in as the read models: one transaction, all or nothing. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
@@ -8,13 +8,13 @@ import { applyBatch } from './apply-batch.ts';
 import { DDL_LOCK } from './projection-tables.ts';
 import { lockCheckpoints, type Pair, putInPlace } from './shadow-tables.ts';
 
-/** Readers of a table that is being swapped wait for so long at most; a reader that takes longer makes us try again. */
+/** How long the swap, and new readers behind it, wait for a reader of the table; then the swap is retried. */
 const LOCK_TIMEOUT = '1s';
 
-/** Events applied inside the swap at most: the live leader waits meanwhile. */
+/** Maximum events applied inside the swap: the live leader waits meanwhile. */
 const MOST_INSIDE = 1_000;
 
-/** SQLSTATE: a lock was not to be had in time; two waited for each other. */
+/** SQLSTATE: lock timeout; deadlock. */
 const TRY_AGAIN_STATES = ['55P03', '40P01'];
 
 export interface SwapParts {
@@ -26,9 +26,9 @@ export interface SwapParts {
 class TooFarBehind extends Error {}
 
 /**
- * Puts the copies in place at the position of the live models or further, so that no reader sees less than before. False
- * when the time was not right: tables in use, or more events to apply than one transaction should; nothing changed then.
- * Throws `Fenced`, `store_unavailable`, or what is wrong with the database.
+ * Puts the copies in place at or after the position of the live models, so that no reader sees less than
+ * before. Returns false and changes nothing when tables are in use, or when more events are missing than one
+ * transaction should apply. Throws `Fenced`, `store_unavailable`, or the error of the database.
  */
 export async function swapShadows(parts: SwapParts, pairs: readonly Pair[]): Promise<boolean> {
   try {
@@ -48,7 +48,7 @@ export async function swapShadows(parts: SwapParts, pairs: readonly Pair[]): Pro
   }
 }
 
-/** Applies to the copies what the live models hold beyond them. */
+/** Applies to the copies the events that only the live models have. */
 async function reachLive(
   { sql, events, open }: SwapParts,
   pairs: readonly Pair[],
@@ -64,7 +64,7 @@ async function reachLive(
       .toSorted(ascending)
       .at(-1) ?? -1n;
   if (to <= from) return;
-  // Beyond the end of the log: the live models tell of another log, and the copies alone are true.
+  // Beyond the end of the log: the live models belong to another log, and only the copies are true.
   if (to > (await events.headPosition())) return;
   const missing = await eventsBetween(events, from, to);
   await applyBatch(sql, open, { projections, checkpoints, events: missing, to });
@@ -72,7 +72,7 @@ async function reachLive(
 
 const ascending = (a: Position, b: Position): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** After `from`, up to and with `to`. Throws `TooFarBehind`. */
+/** Events after `from`, up to and including `to`. Throws `TooFarBehind`. */
 async function eventsBetween(
   events: SwapParts['events'],
   from: Position,
