@@ -1,6 +1,7 @@
 /**
- * The `AccessLog` port: this process's own stream `access-<run id>-<yyyymmddhh>` of reads and refusals (`contract.md` 12).
- * It is the stream's only writer, so what waits is gathered into one append while another is under way.
+ * The `AccessLog` port: this process's own stream `access-<run id>-<yyyymmddhh>` of reads and refusals
+ * (`contract.md` 12). This process is its only writer, so entries that arrive during an append share the next
+ * one.
  */
 import { GatewayError } from '../../commands/values/errors.ts';
 import { PolicyDenied, RequestRefused } from '../../commands/kernel/access-events.ts';
@@ -14,13 +15,13 @@ import {
 } from '../../commands/ports/event-store.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
-/** Recorded so often per credential and minute, the others counted (`contract.md` 12). */
+/** Recorded up to a limit per credential and minute; the others are counted (`contract.md` 12). */
 const REFUSALS: ReadonlySet<string> = new Set([RequestRefused.type, PolicyDenied.type]);
 const MOST_PER_APPEND = 100;
-/** More entries than this wait only when the store is stuck; then it is as good as away. */
+/** More entries than this wait only when the store is stuck, which counts as unavailable. */
 const MOST_WAITING = 5_000;
 const COUNTS_EVERY_MS = 5_000;
-/** After a failure, one attempt per second finds out whether the store is back; the others are told at once. */
+/** After a failure, one append per second is tried; other entries are refused immediately. */
 const AWAY_MS = 1_000;
 const MAX_ATTEMPTS = 3;
 
@@ -29,19 +30,19 @@ export interface AccessStreamOptions {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly log: Log;
-  /** Random per process start: no stream of it exists yet. */
+  /** Random per process start, so that none of its streams exists yet. */
   readonly runId: string;
   readonly metrics?: { refusalCounted(code: string): void };
 }
 
 export interface AccessStream extends AccessLog {
-  /** Appends the counts of the minutes that are over; the timer's work, callable for tests. */
+  /** Appends the counts of finished minutes; called by the timer and by tests. */
   flushCounts(): Promise<void>;
-  /** Appends what waits and every count, then takes nothing more. */
+  /** Appends waiting entries and all counts, then accepts no more. */
   close(): Promise<void>;
 }
 
-/** Opens the stream; nothing is written before the first entry. */
+/** Opens the stream; writes nothing before the first entry. */
 export function openAccessStream(options: AccessStreamOptions): AccessStream {
   const stream = new OwnAccessStream(options);
   stream.start();
@@ -60,7 +61,7 @@ class OwnAccessStream implements AccessStream {
   readonly #waiting: Waiting[] = [];
   #appending: Promise<void> | null = null;
   #hour = '';
-  /** Null = not known, since an append had no answer. */
+  /** Null = unknown, after an append without an answer. */
   #revision: ExpectedRevision | null = 'no-stream';
   #awayUntil = -Infinity;
   #timer: NodeJS.Timeout | undefined;
@@ -102,7 +103,7 @@ class OwnAccessStream implements AccessStream {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#timer);
-    // The last chance, whatever was found out a moment ago.
+    // The last chance, so a recent failure is ignored.
     this.#awayUntil = -Infinity;
     try {
       await this.#flushCounts(this.#counts.takeAll());
@@ -141,7 +142,7 @@ class OwnAccessStream implements AccessStream {
     });
   }
 
-  /** At once when idle; what comes during an append goes into the next, so nobody waits longer than for two of them. */
+  /** Appends immediately when idle; later entries join the next append, so a caller waits for two at most. */
   async #drain(): Promise<void> {
     // Entries of the same turn belong together.
     await Promise.resolve();
@@ -174,7 +175,8 @@ class OwnAccessStream implements AccessStream {
         return;
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === MAX_ATTEMPTS) throw error;
-        // An append that had no answer has arrived after all: nobody else writes here, so its end is ours.
+        // An append without an answer was written after all: no other process writes here, so the end is
+        // ours.
         this.#revision = null;
       }
     }

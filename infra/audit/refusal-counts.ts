@@ -1,12 +1,12 @@
-/** Refusals that are counted and not recorded one by one: per minute, code and source. */
+/** Refusals that are counted instead of recorded individually: per minute, code and source. */
 import { envelope } from '../../commands/kernel/decide-and-append.ts';
 import { RefusalsCounted } from '../../commands/kernel/access-events.ts';
 import type { AccessEntry, Clock, Ids } from '../../commands/ports/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 
-/** What a token may have recorded one by one in a minute. */
+/** Refusals recorded individually per credential and minute. */
 const RECORDED_PER_MINUTE = 60;
-/** Sources told apart in a minute; addresses are cheap for an attacker, events are not. */
+/** Counters kept at once; addresses are cheap for an attacker, events are not. */
 const MOST_COUNTERS = 1_000;
 const MANY_SOURCES = 'others';
 
@@ -30,7 +30,7 @@ export class RefusalCounts {
     this.#clock = clock;
   }
 
-  /** Whether one more refusal of the token is recorded by itself in this minute. */
+  /** True if one more refusal of the credential is recorded individually in this minute. */
   admits(tokenId: string): boolean {
     const minute = this.#minute();
     if (minute !== this.#recordedIn) {
@@ -49,7 +49,7 @@ export class RefusalCounts {
     this.#add(known ? own : { ...own, source: MANY_SOURCES, orgId: null });
   }
 
-  /** The counts of the minutes before this one, as entries; they are no longer here. */
+  /** Removes and returns the counts of earlier minutes, as entries. */
   takeFinished(): readonly AccessEntry[] {
     const minute = this.#minute();
     return this.#take((counter) => counter.minute < minute);
@@ -59,7 +59,7 @@ export class RefusalCounts {
     return this.#take(() => true);
   }
 
-  /** An entry that could not be stored counts again. */
+  /** Restores the count of an entry that could not be stored. */
   putBack({ data, metadata }: AccessEntry): void {
     const { minute, code, source, count } = RefusalsCounted.data.parse(data);
     const orgId = typeof metadata['org_id'] === 'string' ? metadata['org_id'] : null;

@@ -1,43 +1,45 @@
 /**
- * How a process knows that its copy of the directory is not outdated: whoever changes the directory writes the change's
- * position here before the change is answered, and every process reads it twice a second (docs/architecture.md#rights). What is
- * read now was true when it was asked for, so an answer given before that moment is never missed.
+ * Ensures that a process does not answer from an outdated directory. The writer of a directory change stores
+ * its position here before the change is answered, and every process reads it twice a second
+ * (docs/architecture.md#rights). A value was current when it was requested, so no change answered before that
+ * is missed.
  */
 import type { Log, Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 
 const READ_EVERY_MS = 400;
-/** A process that has not read the epoch for so long answers no more. */
+/** A process whose last reading is older refuses to answer. */
 const MOST_AGE_MS = 1_000;
 
 export interface AuthzEpochOptions {
-  /** Connections of its own: behind slow statements of others the epoch would not be read in time. */
+  /** A dedicated pool: behind slow statements of others the epoch would not be read in time. */
   readonly sql: Sql;
   readonly log: Log;
   /** The position of the newest event. */
   readonly endOfLog: () => Promise<Position>;
-  /** Told once for each rebuild of `read.directory` after `knownBuild`, within half a second. */
+  /** Called once for each rebuild of `read.directory` after `knownBuild`, within half a second. */
   readonly onRebuilt?: () => void;
-  /** As `directoryBuild` gave it before the copy was loaded. */
+  /** The result of `directoryBuild` before the directory was loaded. */
   readonly knownBuild?: bigint;
 }
 
 export interface AuthzEpoch {
-  /** Every process must hold the position before it may answer again. Throws `store_unavailable`. */
+  /** Every process must reach the position before it may answer again. Throws `store_unavailable`. */
   raise(position: Position): Promise<void>;
   /**
-   * This process's copy holds a change. The next reading raises an epoch that is behind it: its writer was cut off
-   * between the change and its answer, and a copy that stands still would never learn of it.
+   * This process's directory has applied a change. The next reading raises an epoch that is behind it: its
+   * writer was interrupted between the change and its answer, and a stalled directory would never learn of
+   * it.
    */
   applied(position: Position): void;
-  /** Whether a copy that holds `position` may be trusted now. */
+  /** True if a directory at `position` may be used now. */
   allows(position: Position): boolean;
-  /** Since the epoch was read last. */
+  /** Time since the last reading of the epoch. */
   ageMs(): number;
   close(): void;
 }
 
-/** Reads the epoch once, then until closed. Throws `store_unavailable`. */
+/** Reads the epoch once, then periodically until closed. Throws `store_unavailable`. */
 export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<AuthzEpoch> {
   const { sql, log, onRebuilt } = options;
   let readAt = bothClocks();
@@ -88,8 +90,9 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
 }
 
 /**
- * The running clock never jumps but stands still while the machine sleeps; the hour goes on and may be set. The longer
- * of the two spans counts: an hour set forward costs one reading, and nothing makes a reading younger.
+ * The monotonic clock never jumps but stops while the machine sleeps; the wall clock continues and may be
+ * set. The longer of the two spans counts: a wall clock set forward costs one reading, and no change makes a
+ * reading younger.
  */
 const bothClocks = () => ({ running: performance.now(), wall: Date.now() });
 
@@ -105,14 +108,15 @@ async function readEpoch(sql: Sql): Promise<EpochRow> {
   return { position: BigInt(row?.position ?? -1), build: BigInt(row?.build ?? 0) };
 }
 
-/** How often `read.directory` was rebuilt; asked for before it is loaded. Throws `store_unavailable`. */
+/** How often `read.directory` was rebuilt; read before it is loaded. Throws `store_unavailable`. */
 export const directoryBuild = async (sql: Sql): Promise<bigint> => (await readEpoch(sql)).build;
 
 /**
- * The epoch, set back when it is beyond the end of the log: then that log was replaced, what was answered after its backup
- * is in no log any more, and nobody could ever catch up with it. Only reached when the read models are not ahead too:
- * those refuse to start until a person has rebuilt them, so it is never the first sign. The end is asked for after the
- * epoch, which never names what is not stored yet; what another process writes meanwhile is left alone.
+ * The epoch, reset when it is beyond the end of the log. Then the log was replaced, changes answered after
+ * its backup are lost, and no process could ever reach the epoch. Runs only when the read models are not
+ * ahead too: those refuse to start until a person has rebuilt them, so it is never the first sign. The end is
+ * read after the epoch, which never names an event that is not stored yet; a value written meanwhile by
+ * another process is kept.
  */
 async function setBackBeyondEnd({ sql, log, endOfLog }: AuthzEpochOptions): Promise<Position> {
   const { position: epoch } = await readEpoch(sql);

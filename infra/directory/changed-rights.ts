@@ -1,12 +1,12 @@
-/** Whose rights a change of the directory may narrow. Pure. */
+/** The principals and mailboxes whose rights a change of the directory may narrow. Pure. */
 import type { DirectoryState, MailboxEntry } from '../../commands/ports/directory.ts';
 import type { DirectoryChange, Entity, EntityKey } from '../../projections/directory-entities.ts';
 
-/** `everything`: the copy was loaded anew. */
+/** `everything`: the directory was reloaded. */
 export type RightsChange =
   'everything' | { readonly principals: readonly string[]; readonly mailboxes: readonly string[] };
 
-/** Null when it narrows nobody's. `before`: the directory without the change. */
+/** Null when it narrows no rights. `before`: the directory without the change. */
 export function changedRights(before: DirectoryState, { put, remove }: DirectoryChange): RightsChange | null {
   const principals = [...put.flatMap(principalOf), ...remove.flatMap((key) => principalOfKey(before, key))];
   const mailboxes = put.flatMap((entity) =>
@@ -51,7 +51,7 @@ function principalOfKey({ grants, tokens }: DirectoryState, { kind, id }: Entity
 /** `<org_id>/<usr_id>`. */
 const memberOf = (roleId: string): string => roleId.slice(roleId.indexOf('/') + 1);
 
-/** What of a mailbox says which folders a grant reaches, and whether it is there at all. */
+/** The fields of a mailbox that determine which folders a grant covers, and whether the mailbox exists. */
 const rights = (mailbox: MailboxEntry | undefined): string =>
   mailbox === undefined
     ? ''

@@ -1,4 +1,4 @@
-/** The directory as maps that change in place, with the indexes that every request looks into. */
+/** The directory as mutable maps, with the indexes that requests use. */
 import { blockOf } from '../../commands/mailboxes/mailbox-number.ts';
 import type {
   DirectoryState,
@@ -9,7 +9,7 @@ import type {
 } from '../../commands/ports/directory.ts';
 import type { Entity, EntityKey, LookUp } from '../../projections/directory-entities.ts';
 
-/** Entities by kind and id. `state` shows the same maps, read only. */
+/** Entities by kind and id. `state` exposes the same maps, read-only. */
 export class DirectoryMaps {
   readonly #organisations = new Map<string, DirectoryStateValue<'organisations'>>();
   readonly #people = new Map<string, DirectoryStateValue<'people'>>();
@@ -47,7 +47,7 @@ export class DirectoryMaps {
 
   readonly lookUp: LookUp = (kind, id) => {
     const role = kind === 'role' ? this.#roles.get(id) : undefined;
-    // The map of a kind holds entities of that kind; the compiler cannot tie the two together.
+    // The map of a kind holds entities of that kind; the compiler cannot infer that.
     return (role ? { id, role } : this.#mapOf(kind).get(id)) as never;
   };
 
@@ -94,7 +94,7 @@ export class DirectoryMaps {
     this.#mapOf(kind).delete(id);
   }
 
-  /** Forgets everything, keeping the maps that others hold. */
+  /** Empties the maps but keeps their references valid. */
   clear(): void {
     for (const map of Object.values(this.state)) (map as Map<unknown, unknown>).clear();
   }
@@ -144,7 +144,7 @@ export class DirectoryMaps {
 
   #unlinkGrant({ id, mailboxId, principalId }: GrantEntry): void {
     const ofMailbox = this.#grantIds.get(mailboxId);
-    // Another grant may have taken its place.
+    // Another grant may have replaced it.
     if (ofMailbox?.get(principalId) !== id) return;
     ofMailbox.delete(principalId);
     if (ofMailbox.size === 0) this.#grantIds.delete(mailboxId);

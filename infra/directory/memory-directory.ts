@@ -1,6 +1,6 @@
 /**
- * The `Directory` port: this process's copy in memory, loaded from `read.directory` and then followed from the log,
- * so that no request asks the database who its caller is.
+ * The `Directory` port: the directory in the memory of this process, loaded from `read.directory` and then
+ * followed from the log, so that no request queries the database for its caller.
  */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Clock, Log, PersonalData, Sql } from '../../commands/ports/ports.ts';
@@ -27,14 +27,14 @@ const READ_AHEAD = 1_000;
 const AT_ONCE = 500;
 const WAIT_MS = 1_000;
 const RESUBSCRIBE_AFTER_MS = 500;
-/** Rebuilt rows that are older than this copy are waited for so often, and asked for again later. */
+/** Readings of rebuilt rows that are older than this directory, and the pause until the next series. */
 const LOOKS = 30;
 const LOOK_EVERY_MS = 100;
 const LOAD_AGAIN_AFTER_MS = 10_000;
 
 export interface DirectoryCopyOptions {
   readonly sql: Sql;
-  /** For the epoch alone. */
+  /** Only for the epoch. */
   readonly epochSql: Sql;
   readonly events: EventStore;
   readonly personal: Pick<PersonalData, 'open'>;
@@ -42,32 +42,32 @@ export interface DirectoryCopyOptions {
   readonly log: Log;
 }
 
-/** A mailbox that is new (`before` is null), changed, or not known any more (`now` is null). */
+/** A mailbox that is new (`before` is null), changed, or removed (`now` is null). */
 export interface MailboxChange {
   readonly id: string;
   readonly before: MailboxEntry | null;
   readonly now: MailboxEntry | null;
 }
 
-/** Told of every mailbox that changed, in whichever process that was. Must not throw. */
+/** Called for every changed mailbox, whichever process changed it. Must not throw. */
 export type MailboxListener = (change: MailboxChange) => void;
 
-/** Told of every change that may narrow somebody's rights, right after the copy holds it. Must not throw. */
+/** Called for every change that may narrow rights, after the directory has applied it. Must not throw. */
 export type RightsListener = (change: RightsChange) => void;
 
 export interface DirectoryCopy extends Directory {
-  /** False while the copy may be behind a change that was answered somewhere: then nobody's rights are known. */
+  /** False while the directory may be behind an answered change: then no rights are known. */
   readonly isCurrent: boolean;
-  /** Since this process last learned how new its copy must be, in milliseconds. */
+  /** Milliseconds since this process last read how new its directory must be. */
   readonly ageMs: number;
-  /** From now on the listener is told of every change of a mailbox. */
+  /** Calls the listener for every later change of a mailbox. */
   onMailboxChange(listener: MailboxListener): void;
-  /** From now on the listener is told of every change of rights. */
+  /** Calls the listener for every later change of rights. */
   onRightsChange(listener: RightsListener): void;
   close(): Promise<void>;
 }
 
-/** Loads the copy; resolves when it holds everything that was in the log. Throws one sentence when the log is too short. */
+/** Loads the directory; resolves when it is up to date. Throws one sentence when the log is too short. */
 export async function openDirectory(options: DirectoryCopyOptions): Promise<DirectoryCopy> {
   const { sql, epochSql, events, log } = options;
   const knownBuild = await directoryBuild(epochSql);
@@ -94,7 +94,7 @@ class FollowingDirectory implements DirectoryCopy {
   #following: Promise<void> = Promise.resolve();
   #version = 0;
   #turn = new AbortController();
-  /** True while rows that were rebuilt wait to be loaded. */
+  /** True while rebuilt rows wait to be loaded. */
   #isOutdated = false;
 
   constructor(options: DirectoryCopyOptions, epoch: AuthzEpoch) {
@@ -126,7 +126,7 @@ class FollowingDirectory implements DirectoryCopy {
     this.#rightsListeners.push(listener);
   }
 
-  /** Follows from there; resolves when caught up for the first time. */
+  /** Follows from the snapshot; resolves when caught up for the first time. */
   async start(snapshot: DirectorySnapshot | null): Promise<void> {
     this.#hold(snapshot ?? { position: -1n, entities: [] });
     await new Promise<void>((resolve) => {
@@ -134,10 +134,10 @@ class FollowingDirectory implements DirectoryCopy {
     });
   }
 
-  /** `position` is that of an event of the directory's streams. */
+  /** `position` is the position of an event of the directory's streams. */
   async waitFor(position: Position): Promise<void> {
     const isHeld = await this.#waiters.waitFor(position, WAIT_MS);
-    // Also when this copy is behind: it is stored, so nobody may go on answering by what was before.
+    // Also when this directory is behind: the change is stored, so no process may answer from the old state.
     await this.#epoch.raise(position);
     if (!isHeld) {
       throw new GatewayError(
@@ -168,7 +168,7 @@ class FollowingDirectory implements DirectoryCopy {
     onCaughtUp();
   }
 
-  /** Until the end of the subscription. Every event is applied once: the next subscription starts after the last one. */
+  /** Runs until the subscription ends. The next one starts after the last event, so each is applied once. */
   async #followOnce(onCaughtUp: () => void): Promise<void> {
     const turn = new AbortController();
     this.#turn = turn;
@@ -187,15 +187,16 @@ class FollowingDirectory implements DirectoryCopy {
     }
   }
 
-  /** `read.directory` was rebuilt: what an event denied here may be allowed there. */
+  /** Reloads a rebuilt `read.directory`: an event that was denied here may be allowed there. */
   loadAgain(): void {
     this.#isOutdated = true;
     this.#turn.abort();
   }
 
   /**
-   * Puts the rebuilt rows in the place of the copy, which stands still meanwhile: should a change come now, the epoch
-   * closes this process until it has it. Rows older than the copy are left alone, or a right withdrawn meanwhile would come back.
+   * Replaces the directory with the rebuilt rows. It does not follow the log meanwhile: on a change, the
+   * epoch stops the answers of this process until it has applied it. Rows older than the directory are
+   * ignored, or a right withdrawn meanwhile would return.
    */
   async #loadRebuilt(): Promise<void> {
     const { sql, clock } = this.#options;
@@ -235,7 +236,7 @@ class FollowingDirectory implements DirectoryCopy {
       const event = projectedEvent(stored);
       if (event) await this.#change(event);
     } catch (error) {
-      // The database is away, the event may be fine.
+      // The database is unavailable; the event may be valid.
       if (error instanceof GatewayError) throw error;
       this.#deny(stored, error);
     }

@@ -1,6 +1,6 @@
 /**
- * The `ChangeFeed` port: this process follows the feeds of all mailboxes and the operations. It begins at the end of the log;
- * earlier changes are read from the mailbox's streams when a cursor asks for them.
+ * The `ChangeFeed` port: follows the feeds of all mailboxes and the operations, from the end of the log.
+ * Earlier changes are read from the mailbox's streams when a cursor requires them.
  */
 import { changesOf, feedStream } from '../../commands/feed/feed-events.ts';
 import type {
@@ -22,7 +22,7 @@ import { FEED_DAYS, isAfter } from '../../commands/ports/change-feed.ts';
 const FEED = 'mailFeed-';
 const OPERATION = 'operation-';
 
-/** Changes kept in memory: some hundred bytes each. */
+/** Changes kept in memory, a few hundred bytes each. */
 const RECENT_CHANGES = 10_000;
 const FOLLOW_AGAIN_AFTER_MS = 500;
 
@@ -34,7 +34,7 @@ export interface FeedFollowerOptions {
   readonly recentChanges?: number;
 }
 
-/** Follows from `start` on; before, everything is read from the streams. */
+/** Follows from `start` on; earlier changes are read from the streams. */
 export class FeedFollower implements ChangeFeed {
   readonly #options: FeedFollowerOptions;
   readonly #watches: Watches;
@@ -58,7 +58,7 @@ export class FeedFollower implements ChangeFeed {
     return this.#watches.isEnding;
   }
 
-  /** Begins at the end of the log. Throws `store_unavailable` when that cannot be read. */
+  /** Starts at the end of the log. Throws `store_unavailable` when that cannot be read. */
   async start(): Promise<void> {
     await this.#startOver();
     this.#following = this.#follow();
@@ -73,7 +73,7 @@ export class FeedFollower implements ChangeFeed {
   }
 
   async changesAfter(mailboxId: string, after: FeedPlace): Promise<ChangesSoFar> {
-    // Whatever was noted up to here is in the streams too, so a read that begins now misses none of it.
+    // Everything noted up to here is in the streams too, so a read that starts now misses none of it.
     const upTo = this.#reached;
     const recent = this.#recent.after(mailboxId, after);
     if (recent) return { changes: recent, upTo };
@@ -83,12 +83,12 @@ export class FeedFollower implements ChangeFeed {
     return { changes: earlier.filter(({ position }) => position <= upTo), upTo };
   }
 
-  /** Lets everybody who waits answer now; nothing is waited for from now on. */
+  /** Ends all waits, now and from now on. */
   end(): void {
     this.#watches.end();
   }
 
-  /** Ends the subscription too. */
+  /** Also ends the subscription. */
   async close(): Promise<void> {
     this.end();
     this.#stopping.abort();
@@ -96,8 +96,8 @@ export class FeedFollower implements ChangeFeed {
   }
 
   /**
-   * The subscription mends itself. It fails only when the log is another one than before: then nothing that was kept is
-   * worth anything.
+   * The subscription recovers automatically. It fails only when the log was replaced: then everything kept is
+   * invalid.
    */
   async #follow(): Promise<void> {
     const { clock, log } = this.#options;
@@ -108,7 +108,7 @@ export class FeedFollower implements ChangeFeed {
       } catch (error) {
         log.warn('feed: subscribed again from the end of the log', { error: String(error) });
         await clock.sleep(FOLLOW_AGAIN_AFTER_MS, signal);
-        await this.#startOver().catch(() => undefined); // the store is away: tried again with the subscription
+        await this.#startOver().catch(() => undefined); // store unavailable: retried
       }
     }
   }
@@ -117,12 +117,12 @@ export class FeedFollower implements ChangeFeed {
     const from = this.#reached < 0n ? null : this.#reached;
     const filter = { streamPrefixes: [FEED, OPERATION] };
     for await (const item of this.#options.events.subscribeToAll(from, signal, filter)) {
-      // A checkpoint may lie beyond the last event of ours: a cursor from there would look like one of another log.
+      // A checkpoint may be beyond the last event here; a cursor from it would seem to be of another log.
       if (item.kind === 'event') this.#note(item.event);
     }
   }
 
-  /** In one go: nobody sees a place reached whose changes are not there yet. */
+  /** Synchronous: no reader sees a position reached before its changes are available. */
   #note(event: StoredEvent): void {
     const { streamName, position } = event;
     const id = streamName.split('-', 2)[1] ?? '';
@@ -147,7 +147,7 @@ export class FeedFollower implements ChangeFeed {
   async #startOver(): Promise<void> {
     this.#reached = await this.#options.events.headPosition();
     this.#recent = this.#nothingKept();
-    // What came before this end was not noted: whoever waits looks for it in the streams, and takes nothing for seen.
+    // Changes before this end were not noted, so each waiting caller reads the streams.
     this.#watches.ringAll();
   }
 
@@ -156,20 +156,20 @@ export class FeedFollower implements ChangeFeed {
   }
 }
 
-/** Changes that are no longer in memory, from the mailbox's own streams: one for each day. */
+/** Reads changes that are no longer in memory from the mailbox's own streams, one for each day. */
 const DAY_MS = 86_400_000;
 
 export interface EarlierParts {
   readonly events: Pick<EventStore, 'readStream'>;
   readonly clock: Pick<Clock, 'now'>;
-  /** What an event tells. */
+  /** The changes an event contains. */
   readonly changesOf: (stored: StoredEvent) => readonly ObservedChange[];
 }
 
 /**
- * The changes of a mailbox after a place, oldest first. Days are read backwards until one begins at or before the place, and
- * one day more on either side: around midnight the processes that wrote need not have agreed on the day. Throws
- * `store_unavailable`.
+ * The changes of a mailbox after a place, oldest first. Reads days backwards until one begins at or before
+ * the place, plus one day on either side: around midnight the writing processes may disagree on the day.
+ * Throws `store_unavailable`.
  */
 export async function readEarlierChanges(
   { events, clock, changesOf }: EarlierParts,

@@ -1,4 +1,4 @@
-/** The newest changes of all mailboxes, in memory: at most so many, the oldest given up first. */
+/** The newest changes of all mailboxes in memory, up to a limit; the oldest are evicted first. */
 import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/ports/change-feed.ts';
 import type { Position } from '../../commands/values/position.ts';
 
@@ -9,24 +9,24 @@ interface Noted {
 
 export class RecentChanges {
   readonly #limit: number;
-  /** One entry per event, oldest first; in both orders the same. */
+  /** One entry per event, oldest first; both collections have the same order. */
   readonly #all: Noted[] = [];
   readonly #byMailbox = new Map<string, Noted[]>();
   #count = 0;
   #from: Position;
 
-  /** Nothing is known of what lies up to `from`. */
+  /** Changes up to `from` are unknown. */
   constructor(limit: number, from: Position) {
     this.#limit = limit;
     this.#from = from;
   }
 
-  /** Every change after this place is here. */
+  /** Every change after this position is kept. */
   get from(): Position {
     return this.#from;
   }
 
-  /** Takes in the changes of one event. */
+  /** Adds the changes of one event. */
   add(mailboxId: string, changes: readonly ObservedChange[]): void {
     if (changes.length === 0) return;
     const noted = { mailboxId, changes };
@@ -38,7 +38,7 @@ export class RecentChanges {
     while (this.#count > this.#limit) this.#giveUpOldest();
   }
 
-  /** The changes of a mailbox after a place, or null when they may go back further than is kept. */
+  /** The changes of a mailbox after a place; null when they may go back further than is kept. */
   after(mailboxId: string, place: FeedPlace): readonly ObservedChange[] | null {
     if (isAfter({ position: this.#from, index: Infinity }, place)) return null;
     const noted = this.#byMailbox.get(mailboxId) ?? [];

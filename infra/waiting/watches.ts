@@ -1,4 +1,4 @@
-/** Who watches what: a bell per watch, rung by id. */
+/** Watches on mailboxes and operations, woken by id. */
 import type { FeedWatch } from '../../commands/ports/change-feed.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 
@@ -35,12 +35,12 @@ export class Watches {
     for (const watch of this.#byId.get(id) ?? []) watch.ring();
   }
 
-  /** Whatever it is that each of them watches may have changed. */
+  /** Wakes every watch: anything watched may have changed. */
   ringAll(): void {
     for (const watch of this.#open) watch.ring();
   }
 
-  /** No wait takes any time from now on. */
+  /** Ends all waits, now and from now on. */
   end(): void {
     this.#isEnding = true;
     for (const watch of this.#open) watch.end();
@@ -62,7 +62,7 @@ class Watch implements FeedWatch {
   };
   #rung = true;
   #ended = false;
-  /** Ends the wait under way. */
+  /** Ends the current wait. */
   #bell = new AbortController();
 
   constructor(clock: Clock, signal: AbortSignal, leave: () => void) {
