@@ -1,6 +1,7 @@
 /**
- * `npm run admin -- …`: what a person does on the machine itself, beside a running gateway or without one. A command's own
- * module is loaded when it runs: help and a mistyped command are answered before the whole gateway is read.
+ * `npm run admin -- …`: commands for the operator on the machine itself, with or without a running gateway.
+ * Each command loads its module when it runs, so help and a mistyped command answer without loading the
+ * gateway.
  */
 import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../process/config.ts';
@@ -32,14 +33,14 @@ const USAGE = `Commands:
 
 interface Arguments {
   readonly config: Config;
-  /** After the command. */
+  /** The arguments after the command. */
   readonly rest: readonly string[];
   readonly values: Readonly<
     Partial<Record<'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason' | 'role', string>>
   >;
 }
 
-/** Null when the arguments are not those of the command. */
+/** Returns null when the arguments do not fit the command. */
 type Command = (given: Arguments) => Promise<string> | null;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -95,7 +96,7 @@ async function withCore(
   return await work(core.ports);
 }
 
-/** Text for standard output; throws what went wrong. */
+/** Returns the text for standard output. Throws what went wrong. */
 async function main(args: readonly string[]): Promise<string> {
   const { values, positionals } = readArguments(args);
   const { help = false, ...given } = values;
@@ -123,13 +124,13 @@ function readArguments(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options });
   } catch (error) {
-    // The first sentence says what is wrong; the next one is about arguments that no command here has.
+    // The first sentence names the error. The next one is about arguments that no command here has.
     const [wrong = ''] = sentenceOf(error).split(/(?<=['"])\. /);
     throw new Error(`${wrong.replace(/\.$/, '')}.\n\n${USAGE}`, { cause: error });
   }
 }
 
-/** Lists what is parked, or tries that of the models named again (none named = all). */
+/** Lists the parked events, or retries those of the named models (none named = all). */
 async function parkedCommand(config: Config, retry: readonly string[] | null): Promise<string> {
   const { openForRebuild } = await import('./open-for-rebuild.ts');
   await using parts = await openForRebuild(config, createJsonLog('error'));

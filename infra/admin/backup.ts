@@ -1,4 +1,7 @@
-/** `npm run backup -- DIR`: saves what cannot be rebuilt of the embedded home, beside a running gateway or without one. */
+/**
+ * `npm run backup -- DIR`: saves what cannot be rebuilt of the embedded home, with or without a running
+ * gateway.
+ */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { openEmbeddedHome, refuseOutsideHome } from '../backup/embedded-home.ts';

@@ -1,4 +1,4 @@
-/** `admin bootstrap`: the first organisation; refuses when one exists. */
+/** `admin bootstrap`: creates the first organisation. Refused when one exists. */
 import { readFileSync } from 'node:fs';
 import { passwordLink, type PersonPorts } from '../../commands/organisation/add-person.ts';
 import {
@@ -13,7 +13,10 @@ export interface BootstrapArguments {
   readonly passwordFile: string | undefined;
 }
 
-/** One JSON; the tokens in it are shown this once. Without a password it has the link that sets one. */
+/**
+ * Returns one JSON. Its tokens are shown only this once. Without a password it contains the link that sets
+ * one.
+ */
 export async function bootstrapCommand(
   ports: BootstrapPorts & PersonPorts,
   { org, email, name, passwordFile }: BootstrapArguments,

@@ -1,4 +1,4 @@
-/** `admin call`: one capability as a person or agent, with every scope that principal may hold. */
+/** `admin call`: runs one capability as a person or agent, with every scope that principal may hold. */
 import { type Caller, callerOf } from '../../commands/kernel/access.ts';
 import type { DirectoryState, TokenEntry } from '../../commands/ports/directory.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
@@ -16,7 +16,10 @@ export interface CallArguments {
 
 const MINUTE_MS = 60_000;
 
-/** The output as JSON. Throws one sentence for an unknown capability or principal, else what the capability throws. */
+/**
+ * Returns the output as JSON. Throws one sentence for an unknown capability or principal, else what the
+ * capability throws.
+ */
 export async function callCommand(
   core: Omit<Ports, 'readModels'>,
   { capability: name, json, as }: CallArguments,
@@ -43,7 +46,7 @@ export async function callCommand(
   return JSON.stringify(output, null, 2);
 }
 
-/** Whoever has a shell on the machine stands in for the principal; the events say `system`. */
+/** The operator on the machine acts for the principal. The events record `system` as the actor. */
 function operatorAs({ directory: { state }, clock }: Omit<Ports, 'readModels'>, principalId: string): Caller {
   const now = clock.now();
   const token: TokenEntry = {
@@ -73,13 +76,13 @@ function orgOf(state: DirectoryState, principalId: string): string {
   return role?.slice(0, role.indexOf('/')) ?? '';
 }
 
-/** Whoever has a shell on the machine, as the author of events. */
+/** The operator on the machine, as the author of events. */
 export function adminAuthor(ports: Pick<Ports, 'ids'>, orgId: string): Author {
   const author = systemAuthor(ports, orgId);
   return { ...author, actor: { ...author.actor, id: 'admin-command' } };
 }
 
-/** The one named, or the only one there is. Throws one sentence. */
+/** The named organisation, or the only one. Throws one sentence. */
 export function organisationNamed({ organisations }: DirectoryState, org: string | undefined): string {
   const ids = [...organisations.keys()];
   const [only] = ids;

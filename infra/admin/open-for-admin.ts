@@ -1,10 +1,13 @@
-/** The core for one command: on the stores of the running process when there is one, else opened and closed again. */
+/**
+ * The core for one command: on the stores of the running process, else on stores opened and closed for the
+ * command.
+ */
 import type { Log } from '../../commands/ports/ports.ts';
 import type { Config } from '../process/config.ts';
 import { forCommand } from '../process/locate-stores.ts';
 import type { Core } from '../process/composition.ts';
 
-/** Tokens name the address they are for, so that of the running process is taken. Throws one sentence. */
+/** Uses the base URL of the running process, because tokens contain it. Throws one sentence. */
 export async function openForAdmin(
   config: Config,
   log: Log,
@@ -13,7 +16,7 @@ export async function openForAdmin(
   const { config: complete, owner } = await forCommand(config, may);
   const ownAddress = `http://${config.host}:${String(config.port)}`;
   const baseUrl = owner?.base_url ?? complete.baseUrl ?? ownAddress;
-  // Most of the gateway, which nobody waits for when there are no stores.
+  // Imported late: the module loads most of the gateway, which is wasted when there are no stores.
   const { openCore } = await import('../process/composition.ts');
   return await openCore({ config: complete, log, baseUrl });
 }

@@ -1,6 +1,6 @@
 /**
- * What building read models takes and no more: stores and keys. No directory is opened, because a rebuild is also the
- * way out when the read models are ahead of the log and a directory would refuse to open.
+ * The parts that a rebuild of read models needs: stores and keys. No directory is opened: a rebuild is also
+ * the repair when the read models are ahead of the log, and then a directory would refuse to open.
  */
 import type { Client } from 'pg';
 import type { Log } from '../../commands/ports/ports.ts';
@@ -13,14 +13,14 @@ import type { LeadParts } from '../projector/lead.ts';
 import { createPersonalData } from '../security/personal-data.ts';
 import { systemClock } from '../platform/system-clock.ts';
 
-/** An index over millions of rows takes its time. */
+/** Creating an index over millions of rows takes long. */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
 export interface RebuildParts extends LeadParts, AsyncDisposable {
   readonly directConnection: () => Promise<Client>;
 }
 
-/** On the stores of the running process when there is one, else opened and closed again. Throws one sentence. */
+/** Uses the stores of the running process, else opens and closes them. Throws one sentence. */
 export async function openForRebuild(config: Config, log: Log): Promise<RebuildParts> {
   const { config: complete } = await forCommand(config);
   await using opened = new AsyncDisposableStack();

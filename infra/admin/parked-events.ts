@@ -1,7 +1,8 @@
 /**
- * Events that read models could not apply. An event cannot be applied later than its place: the audit would number it
- * behind what came after it, and an old grant would give back what was withdrawn since. So to try parked events again is
- * to build their model again, which tries each of them where it belongs. That takes as long as the log is, and is right.
+ * Events that read models could not apply. An event cannot be applied after its place: the audit would number
+ * it behind later events, and an old grant would restore what was withdrawn since. So parked events are
+ * retried by a rebuild of their model, which applies each in its place. The duration depends on the length of
+ * the log.
  */
 import type { Sql } from '../../commands/ports/ports.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
@@ -41,7 +42,10 @@ const describe = (
   return `${name}: ${type} ${event_id} at ${position}, ${tries}\n    ${error.replaceAll('\n', '\n    ')}`;
 };
 
-/** Builds anew those of `models` that lack an event, and says what is left. Throws one sentence. */
+/**
+ * Rebuilds those of `models` that have parked events, and returns a report of what is left. Throws one
+ * sentence.
+ */
 export async function retryParked(
   parts: RebuildParts,
   models: readonly Projection[],

@@ -1,4 +1,4 @@
-/** `admin person`: adds a person, or gives one a new password, by a link that counts once. */
+/** `admin person`: adds a person, or resets a password, by a link that can be used once. */
 import { isEmailAddress } from '../../commands/accounts/credentials.ts';
 import {
   addPerson,
@@ -13,13 +13,13 @@ export interface PersonArguments {
   readonly verb: string;
   readonly email: string;
   readonly role: string | undefined;
-  /** Absent = the address. */
+  /** Absent = the e-mail address. */
   readonly name: string | undefined;
-  /** Needed only where there are several. */
+  /** Required only when there are several organisations. */
   readonly org: string | undefined;
 }
 
-/** Text for the terminal. Throws one sentence. */
+/** Returns text for the terminal. Throws one sentence. */
 export async function personCommand(ports: PersonPorts, given: PersonArguments): Promise<string> {
   if (given.verb === 'add') return await add(ports, given);
   if (given.verb === 'reset') return await reset(ports, given);

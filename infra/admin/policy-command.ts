@@ -1,4 +1,4 @@
-/** `admin policy`: shows the policy in force, or puts the one of a file in force. */
+/** `admin policy`: shows the policy in force, or puts the policy of a file in force. */
 import { readFileSync } from 'node:fs';
 import type { DirectoryState } from '../../commands/ports/directory.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -9,11 +9,11 @@ import { adminAuthor, organisationNamed } from './call-command.ts';
 export interface PolicyArguments {
   /** Absent = show. */
   readonly file: string | undefined;
-  /** Needed only where there are several. */
+  /** Required only when there are several organisations. */
   readonly org: string | undefined;
 }
 
-/** Text for the terminal. Throws one sentence, or one line for each thing that is wrong with the file. */
+/** Returns text for the terminal. Throws one sentence, or one line for each error in the file. */
 export async function policyCommand(ports: PolicyPorts, { file, org }: PolicyArguments): Promise<string> {
   const { state } = ports.directory;
   const orgId = organisationNamed(state, org);
@@ -31,7 +31,7 @@ export async function policyCommand(ports: PolicyPorts, { file, org }: PolicyArg
   }
 }
 
-/** As a file that could be put in force again. */
+/** In the form of a file that can be put in force again. */
 function inForce(state: DirectoryState, orgId: string): object {
   const { version, internal_domains, custom_headers, rules, default: own } = policyInForce(state, orgId);
   return { version, internal_domains, custom_headers, rules, default: own };

@@ -1,4 +1,4 @@
-/** Rebuilding read models by name, as `npm run rebuild` and `admin retry-parked` do it. */
+/** Rebuilds read models by name, for `npm run rebuild` and `admin retry-parked`. */
 import type { Projection } from '../../projections/projection.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import { forgetSourceLog } from '../projector/source-log.ts';
@@ -6,7 +6,10 @@ import { rebuildModels } from '../projector/rebuild-read-models.ts';
 import type { RebuildParts } from './open-for-rebuild.ts';
 import { showProgress } from './rebuild-progress.ts';
 
-/** The models a person named, `all` for all of them; without a name `otherwise`. Throws one sentence with the names there are. */
+/**
+ * The named models, `all` for all of them; without names, `otherwise`. Throws one sentence that lists the
+ * known names.
+ */
 export function modelsNamed(
   given: readonly string[],
   otherwise: readonly string[] = [],
@@ -22,7 +25,7 @@ export function modelsNamed(
   return READ_MODELS.filter(({ name }) => names.includes('all') || names.includes(name));
 }
 
-/** What to tell at the end; progress goes to standard error. Throws one sentence. */
+/** Returns the text for the end; progress goes to standard error. Throws one sentence. */
 export async function rebuildCommand(
   parts: RebuildParts,
   projections: readonly Projection[],

@@ -1,4 +1,4 @@
-/** How far a rebuild is: one line redrawn on a terminal, a line every few seconds elsewhere. */
+/** Progress of a rebuild: one redrawn line on a terminal, elsewhere a line every few seconds. */
 import type { RebuildProgress } from '../projector/rebuild-read-models.ts';
 
 const REDRAW_EVERY_MS = 200;
@@ -11,11 +11,11 @@ export interface ProgressOutput {
 
 export interface ShownProgress {
   report(progress: RebuildProgress): void;
-  /** Ends the redrawn line, so that what follows stands on its own. */
+  /** Ends the redrawn line, so that later output starts on a new line. */
   end(): void;
 }
 
-/** `now` is in milliseconds and never jumps. */
+/** `now` returns monotonic milliseconds. */
 export function showProgress(output: ProgressOutput, now: () => number): ShownProgress {
   const startedAt = now();
   let shownAt = -Infinity;
@@ -35,7 +35,7 @@ export function showProgress(output: ProgressOutput, now: () => number): ShownPr
   };
 }
 
-/** The way is measured by positions, which are bytes of the log and not events. */
+/** Progress is measured by positions, which count bytes of the log, not events. */
 export function progressLine({ step, events, position, head }: RebuildProgress, seconds: number): string {
   const count = `${events.toLocaleString('en')} events`;
   if (step === 'indexing') return `${count} read; making the indexes …`;

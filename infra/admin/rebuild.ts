@@ -1,4 +1,4 @@
-/** `npm run rebuild -- NAME…|all`: read models built anew from the log, beside running gateways or without one. */
+/** `npm run rebuild -- NAME…|all`: rebuilds read models from the log, with or without running gateways. */
 import { loadConfig } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { openForRebuild } from './open-for-rebuild.ts';

@@ -1,4 +1,4 @@
-/** `admin resolve`: what became of an operation that nobody could tell the outcome of, on a person's word. */
+/** `admin resolve`: settles an operation with an unknown outcome, on a person's word. */
 import { resolveOperation } from '../../commands/email/resolve-operation.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
@@ -15,7 +15,7 @@ export interface ResolveArguments {
 
 const MAX_REASON = 1_000;
 
-/** Text for the terminal. Throws one sentence. */
+/** Returns text for the terminal. Throws one sentence. */
 export async function resolveCommand(
   core: Omit<Ports, 'readModels'>,
   { operationId, word, reason = '' }: ResolveArguments,

@@ -1,4 +1,4 @@
-/** `npm run restore -- DIR`: an empty data folder becomes the home that a backup was made of. */
+/** `npm run restore -- DIR`: restores a backup into an empty data folder. */
 import { resolve } from 'node:path';
 import { refuseOutsideHome } from '../backup/embedded-home.ts';
 import { progressLines } from '../backup/table-copy.ts';

@@ -1,4 +1,4 @@
-/** How a long command runs on a terminal: a signal stops it cleanly, and what goes wrong is one sentence. */
+/** Runs a long command on a terminal: a signal stops it cleanly, and an error is one sentence. */
 import { sentenceOf } from '../process/config-sentences.ts';
 import { endRequested } from '../process/end-signals.ts';
 

@@ -1,4 +1,7 @@
-/** What is looked up when Prometheus asks: what this process is to the others, and how the mailboxes are. */
+/**
+ * Gauges read when Prometheus scrapes: the roles and read models of this process, and the states of the
+ * mailboxes.
+ */
 import type { Directory } from '../../commands/ports/directory.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -19,7 +22,7 @@ interface WatchedModel {
 
 const asNumber = (value: boolean): number => (value ? 1 : 0);
 
-/** Once per process: a name can be watched only once. */
+/** Call once per process: a name can be watched only once. */
 export function watchGateway(
   metrics: Pick<Metrics, 'watch' | 'watchEach'>,
   { directory, projector, mail }: Watched,

@@ -1,8 +1,8 @@
-/** The event store with its appends measured. */
+/** The event store with measured appends. */
 import { type EventStore, WrongExpectedRevision } from '../../commands/ports/event-store.ts';
 import type { Metrics } from './metrics.ts';
 
-/** The same store; every append is told to the metrics, however it ends. */
+/** The same store; every append is reported to the metrics, whatever its outcome. */
 export const measureAppends = (events: EventStore, metrics: Pick<Metrics, 'appendDone'>): EventStore => ({
   append: async (streamName, expected, facts) => {
     const begin = performance.now();

@@ -1,4 +1,4 @@
-/** What Prometheus is told. */
+/** The metrics for Prometheus. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
@@ -10,13 +10,13 @@ export interface Metrics {
   appendDone(append: { outcome: 'appended' | 'refused' | 'failed'; seconds: number }): void;
   mailCommandDone(command: { outcome: MailCommandOutcome; seconds: number }): void;
   taskSwept(task: { sweeper: string; outcome: string; seconds: number }): void;
-  /** Asked for a gauge each time the metrics are read; null leaves the gauge out. */
+  /** `read` is called each time the metrics are read; null omits the gauge. */
   watch(name: string, help: string, read: () => number | null | Promise<number | null>): void;
   /** As `watch`, for one number per value of a label. */
   watchEach(gauge: LabelledGauge, read: () => ReadonlyMap<string, number>): void;
 }
 
-/** `refused`: the server said no. `lost`: it never answered. */
+/** `refused`: the server refused. `lost`: the server never answered. */
 export type MailCommandOutcome = 'done' | 'refused' | 'lost';
 
 export interface LabelledGauge {
@@ -25,7 +25,7 @@ export interface LabelledGauge {
   readonly label: string;
 }
 
-/** A registry of its own, so that two gateways in one process do not mix. */
+/** Uses a separate registry, so that two gateways in one process do not mix. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -102,7 +102,7 @@ function sweepersOf(registers: Registry[]): Pick<Metrics, 'taskSwept'> {
   };
 }
 
-/** Gauges are asked for when they are read, so that nothing has to keep them up to date. */
+/** Gauges are computed when they are read, so nothing has to keep them current. */
 const gaugesOf = (registers: Registry[]): Pick<Metrics, 'watch' | 'watchEach'> => ({
   watch: (name, help, read) => {
     new Gauge({

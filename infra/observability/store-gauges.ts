@@ -1,4 +1,4 @@
-/** What is looked up when Prometheus asks of the stores: room, connections, and the work that waits in them. */
+/** Gauges of the stores, read when Prometheus scrapes: space, connections, and waiting work. */
 import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -15,7 +15,7 @@ export interface WatchedStores {
   readonly dataDir: string;
 }
 
-/** Once per process: a name can be watched only once. */
+/** Call once per process: a name can be watched only once. */
 export function watchStores(metrics: Pick<Metrics, 'watch' | 'watchEach'>, stores: WatchedStores): void {
   const { pool, space, dataDir } = stores;
   metrics.watch('gateway_store_full', '1 while writes fail because there is no space left.', () =>
@@ -55,7 +55,7 @@ export function watchStores(metrics: Pick<Metrics, 'watch' | 'watchEach'>, store
 
 function watchWork(metrics: Pick<Metrics, 'watch'>, { sql, clock }: WatchedStores): void {
   const counts = new SingleFlight<OpenWork>();
-  // All gauges of one scrape are asked at once, and share one query.
+  // All gauges of one scrape are read at once and share one query.
   const number = (name: string, help: string, read: (work: OpenWork) => number): void => {
     metrics.watch(name, help, () =>
       orUnknown(async () => read(await counts.join('work', () => countOpenWork(sql, clock.now())))),
@@ -84,7 +84,7 @@ function watchWork(metrics: Pick<Metrics, 'watch'>, { sql, clock }: WatchedStore
   );
 }
 
-/** Null, which leaves the gauge out, while the database is away: other gauges tell that. */
+/** Returns null, which omits the gauge, while the database is unreachable: other gauges report that. */
 async function orUnknown(read: () => Promise<number>): Promise<number | null> {
   try {
     return await read();

@@ -1,13 +1,13 @@
-/** A store that has no room left: it can be reached, and refuses what is to be written. */
+/** A store without free space: it can be reached but refuses writes. */
 import { GatewayError } from '../../commands/values/errors.ts';
 
 /** SQLSTATE `disk_full`. */
 export const DISK_FULL = '53100';
 
-/** What the embedded event node answers, and what an operating system says of a full disk. */
+/** The text for a full disk, from the embedded event node and from operating systems. */
 export const NO_SPACE_TEXT = 'No space left on device';
 
-/** A write that failed because there is no room for it. */
+/** A write that failed for lack of space. */
 export class DiskFull extends GatewayError {
   constructor(cause: unknown) {
     const message =
@@ -16,6 +16,6 @@ export class DiskFull extends GatewayError {
   }
 }
 
-/** True for what Postgres answers to a statement that found no room. The statement did nothing. */
+/** True for Postgres' error for a statement that found no space. The statement had no effect. */
 export const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === DISK_FULL;

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 
-/** True when there is something at `path` that this process may look at; a link that leads nowhere is nothing. */
+/** True when `path` exists and this process may access it. A dangling link does not count. */
 export const pathExists = async (path: string): Promise<boolean> =>
   access(path).then(
     () => true,

@@ -1,4 +1,4 @@
-/** The machine's own time. */
+/** The time of the machine. */
 import type { Clock } from '../../commands/ports/ports.ts';
 
 export const systemClock: Clock = {

@@ -1,4 +1,4 @@
-/** The version, told in one place: package.json. */
+/** The version, kept in one place: package.json. */
 import { readFileSync } from 'node:fs';
 
 interface Package {
