@@ -1,10 +1,10 @@
-/** Connections of their own for what a session holds: advisory locks and LISTEN. */
+/** Separate connections for state held by a session: advisory locks and LISTEN. */
 import pg from 'pg';
 import { asGatewayError } from './connection-errors.ts';
 
 /**
- * Connects to `url` directly. The caller ends the client; whoever holds something by the session listens to its `error`
- * or `end` event to learn of its loss. Throws `store_unavailable`.
+ * Connects to `url` directly. The caller ends the client. A caller that holds state in the session listens to
+ * the client's `error` or `end` event to detect its loss. Throws `store_unavailable`.
  */
 export async function openDirectConnection(url: string, applicationName: string): Promise<pg.Client> {
   const client = new pg.Client({
@@ -13,7 +13,7 @@ export async function openDirectConnection(url: string, applicationName: string)
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
-  // Without any listener a lost connection would end the process; the next statement says that it is lost.
+  // Without a listener a lost connection would end the process. The next statement reports the loss.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -24,8 +24,8 @@ export async function openDirectConnection(url: string, applicationName: string)
 }
 
 /**
- * Throws one sentence when `url` leads to a pooler that lends server sessions by the transaction: locks taken there
- * would be another client's. Shown by two clients that are open at once and get the same backend.
+ * Throws one sentence when `url` leads to a pooler in transaction mode: locks taken there would belong to
+ * another client. Detected by two open clients that get the same backend.
  */
 export async function refuseTransactionPooler(url: string): Promise<void> {
   const clients: pg.Client[] = [];

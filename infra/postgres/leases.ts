@@ -1,10 +1,10 @@
-/** The `Leases` port on `work.lease`. Times are the database's, so gateways need not agree on the hour. */
+/** The `Leases` port on `work.lease`. Times are the database's, so the clocks of gateways need not agree. */
 import { randomUUID } from 'node:crypto';
 import type { Leases, Log, Sql } from '../../commands/ports/ports.ts';
 
 /**
- * Commits without waiting for the disk: a lease that a crash of the database forgets has run out a little early, and
- * the log's exact revisions still let one verdict stand.
+ * Commits without waiting for the disk: a lease lost in a crash of the database only ended a little early,
+ * and the exact revisions of the log still let one verdict win.
  */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
 
@@ -23,9 +23,12 @@ const RENEW = `
   returning name`;
 
 export interface RunningLeases extends Leases {
-  /** Extends every lease this run holds; the timer's work, callable for tests. A lost one is no longer extended. */
+  /**
+   * Extends every lease this run holds. The timer calls it; tests may too. A lost lease is no longer
+   * extended.
+   */
   renew(): Promise<void>;
-  /** Ends the timer and gives up what is held. */
+  /** Ends the timer and releases all leases held. */
   close(): Promise<void>;
 }
 
@@ -37,14 +40,14 @@ export interface LeaseTimes {
 /** Two renewals may fail before a lease runs out. */
 export const leaseTimes = (leaseMs: number): LeaseTimes => ({ leaseMs, renewEveryMs: leaseMs / 3 });
 
-/** Starts one timer that renews all leases of this run, under a run id of its own. */
+/** Starts one timer that renews all leases of this run, under its own run id. */
 export function startLeases(
   sql: Sql,
   log: Log,
   { leaseMs, renewEveryMs }: LeaseTimes = leaseTimes(30_000),
 ): RunningLeases {
   const runId = randomUUID();
-  /** Name → until when by this process's monotonic clock, counted from before the database was asked. */
+  /** Name → expiry by this process's monotonic clock, counted from before the statement was sent. */
   const held = new Map<string, number>();
   const monotonicMs = (): number => performance.now();
 

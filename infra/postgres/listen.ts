@@ -1,11 +1,11 @@
-/** LISTEN on a connection of its own, opened again whenever it is lost. */
+/** LISTEN on a separate connection, reopened whenever it is lost. */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
 import { openDirectConnection } from './direct-connection.ts';
 
 const AGAIN_AFTER_MS = 1_000;
 
 export interface ListenOptions {
-  /** Postgres itself: a transaction pooler forgets who listens. */
+  /** Postgres itself: a transaction pooler loses the LISTEN. */
   readonly directUrl: string;
   readonly channel: string;
   readonly clock: Clock;
@@ -13,7 +13,7 @@ export interface ListenOptions {
   readonly onNotification: (payload: string) => void;
 }
 
-/** Listens until the signal aborts. What is sent while the database is away is not heard. */
+/** Listens until the signal aborts. Notifications sent while the database is unreachable are lost. */
 export async function listen(options: ListenOptions, signal: AbortSignal): Promise<void> {
   const { clock, log, channel } = options;
   while (!signal.aborted) {

@@ -1,4 +1,4 @@
-/** The `McpCalls` port: calls of this process in memory, the word to other processes by NOTIFY. */
+/** The `McpCalls` port: calls of this process in memory, cancellations for other processes by NOTIFY. */
 import { createHash } from 'node:crypto';
 import type { CallName, McpCalls, OpenCall } from '../../commands/ports/mcp.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
@@ -34,7 +34,7 @@ export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
     return {
       cancelled: controller.signal,
       [Symbol.dispose]: () => {
-        // A client that used the id again has another call under it by now.
+        // A client that reused the id has another call under it by now.
         if (this.#open.get(key) === controller) this.#open.delete(key);
       },
     };
@@ -57,7 +57,10 @@ export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
   }
 }
 
-/** Every process of the database hears the channel, so it carries a hash: a session id lends the session. */
+/**
+ * Every process of the database receives the channel, so it carries a hash: a session id would give access to
+ * the session.
+ */
 const keyOf = ({ sessionId, requestId }: CallName): string =>
   createHash('sha256')
     .update(`${sessionId}\n${JSON.stringify(requestId)}`)

@@ -1,4 +1,7 @@
-/** The `McpSessions` port on `vault.mcp_session`. Ids are stored as SHA-256: reading the table lends nobody a session. */
+/**
+ * The `McpSessions` port on `vault.mcp_session`. Ids are stored as SHA-256: the table gives access to no
+ * session.
+ */
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
@@ -23,11 +26,11 @@ interface SessionRow extends Row {
 interface Copy {
   readonly session: McpSession;
   usedAt: number;
-  /** On the clock that never steps. */
+  /** On the monotonic clock. */
   readonly readAt: number;
 }
 
-// Beside the new session the token keeps the 499 used last.
+// Beside the new session the token keeps the 499 most recently used.
 const CREATE = `
   with unused_longest as (
     delete from vault.mcp_session where id_sha256 in (
@@ -43,7 +46,7 @@ const CREATE = `
 const sha256 = (id: string): Buffer => createHash('sha256').update(id).digest();
 const keyOf = (hash: Buffer): string => hash.toString('base64');
 
-/** Sessions with in-process copies, and a timer, ended by `close`, that deletes the expired. */
+/** Sessions with in-process copies, and a timer, ended by `close`, that deletes expired ones. */
 export class PostgresMcpSessions implements McpSessions {
   readonly #sql: Sql;
   readonly #clock: Clock;
@@ -83,7 +86,7 @@ export class PostgresMcpSessions implements McpSessions {
     const now = this.#clock.now().getTime();
     const elapsedMs = this.#clock.elapsedMs();
     const copy = this.#copyOf(hash, elapsedMs - maxAgeMs) ?? (await this.#read(id, hash, elapsedMs));
-    // Expired by comparison here, whether or not the row is deleted yet.
+    // Expiry is decided here by comparison, whether or not the row is deleted yet.
     if (copy === null || copy.usedAt <= now - IDLE_MS) return null;
     if (copy.usedAt <= now - MINUTE_MS) await this.#touch(hash, copy, now);
     return copy.session;
@@ -107,7 +110,7 @@ export class PostgresMcpSessions implements McpSessions {
     await this.#sql.query('delete from vault.mcp_session where id_sha256 = $1', [hash]);
   }
 
-  /** Deletes what has expired and returns how many. */
+  /** Deletes expired sessions and returns their number. */
   async deleteExpired(): Promise<number> {
     const expired = new Date(this.#clock.now().getTime() - IDLE_MS);
     const rows = await this.#sql.query(
@@ -145,7 +148,7 @@ export class PostgresMcpSessions implements McpSessions {
   }
 
   async #touch(hash: Buffer, copy: Copy, now: number): Promise<void> {
-    // Set before the statement, so that calls at the same moment do not all write.
+    // Set before the statement, so that simultaneous calls do not all write.
     copy.usedAt = now;
     await this.#sql.query(
       'update vault.mcp_session set used_at = greatest(used_at, $2) where id_sha256 = $1',

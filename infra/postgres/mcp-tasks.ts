@@ -1,11 +1,11 @@
-/** The `McpTasks` port on `work.mcp_task`. Times are the database's, as those of the leases are. */
+/** The `McpTasks` port on `work.mcp_task`. Times are the database's, as for the leases. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { McpTask, McpTasks, NewTask, TaskEnd, TaskOwner, TaskPlace } from '../../commands/ports/mcp.ts';
 import type { Leases, Log, Row, Sql } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
 
 const MOST_WORKING = 20;
-/** Kept ones too; an answer each of at most the size of an MCP result. */
+/** Includes ended tasks. Each outcome has at most the size of an MCP result. */
 const MOST_KEPT = 500;
 const SWEEP_EVERY_MS = 60_000;
 
@@ -41,7 +41,7 @@ export class PostgresMcpTasks implements McpTasks {
   readonly #leases: Leases;
   readonly #sweeper: NodeJS.Timeout;
 
-  /** With a timer, ended by `close`, that deletes what is over. */
+  /** Starts a timer, ended by `close`, that deletes expired tasks. */
   constructor(sql: Sql, leases: Leases, log: Log) {
     this.#sql = sql;
     this.#leases = leases;
@@ -57,7 +57,7 @@ export class PostgresMcpTasks implements McpTasks {
   }
 
   async create(task: NewTask): Promise<McpTask> {
-    // Before the row: without a lease it would look cut off.
+    // Before the row: a task without a lease would count as interrupted.
     await this.#leases.acquire(task.id);
     try {
       return await this.#sql.transaction((sql) => insert(sql, task));
@@ -111,7 +111,7 @@ export class PostgresMcpTasks implements McpTasks {
     await this.#leases.release(id);
   }
 
-  /** Deletes what is over and returns how many. */
+  /** Deletes expired tasks and returns their number. */
   async deleteExpired(): Promise<number> {
     const rows = await this.#sql.query(
       'delete from work.mcp_task where expires_at <= now() returning true as done',
@@ -130,7 +130,7 @@ export class PostgresMcpTasks implements McpTasks {
 }
 
 async function insert(sql: Sql, { id, orgId, principalId, tool, ttlMs, input }: NewTask): Promise<McpTask> {
-  // One owner's tasks are counted one after the other.
+  // Serializes the counts of one owner's tasks.
   await sql.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
     `mcp-task ${orgId} ${principalId}`,
   ]);

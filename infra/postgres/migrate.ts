@@ -1,30 +1,33 @@
-/** Brings the database to the schema this version needs: five schemas, then the numbered files, each exactly once. */
+/**
+ * Brings the database to the schema of this version: five schemas, then the numbered files, each exactly
+ * once.
+ */
 import { openDirectConnection } from './direct-connection.ts';
 import type { Client } from 'pg';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What each is worth: docs/architecture.md#postgres-by-importance. */
+/** The importance of each: docs/architecture.md#postgres-by-importance. */
 const SCHEMAS = ['log', 'vault', 'work', 'mirror', 'read'];
 
-/** Any fixed number: whoever migrates this database takes this lock. */
+/** An arbitrary fixed number: every process that migrates this database takes this lock. */
 const LOCK = 7_303_180_123;
 
 /** The gateway's own migration files. */
 export const MIGRATIONS = new URL('migrations/', import.meta.url);
 
 export interface MigrateOptions {
-  /** A direct address, not a transaction pooler's. */
+  /** A direct address, not that of a transaction pooler. */
   readonly url: string;
-  /** Another folder of migration files than the gateway's own. */
+  /** A folder of migration files; absent = the gateway's own. */
   readonly folder?: URL;
-  /** The last one to apply, by its name: a restored backup is loaded at the level it was written at. */
+  /** The name of the last migration to apply: a restored backup is loaded at the level it was written at. */
   readonly upTo?: string;
 }
 
 /**
- * Applies what is missing and returns the names applied. Gateways that start at once wait for each other. Throws one
- * sentence when a past migration was changed, is missing here or was overtaken; nothing is applied then.
+ * Applies missing migrations and returns their names. Gateways that start at once wait for each other. Throws
+ * one sentence, and applies nothing, when a past migration was changed, is missing here or was overtaken.
  */
 export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
   const { folder = MIGRATIONS, upTo } = options;
@@ -42,7 +45,7 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
 
 async function applyMissing(client: Client, migrations: readonly Migration[]): Promise<readonly string[]> {
   for (const schema of SCHEMAS) await client.query(`create schema if not exists ${schema}`);
-  // Outside the five: a restored `vault` must not bring along the record of another database's schema.
+  // Outside the five schemas: a restored `vault` must not contain the record of another database's schema.
   await client.query(
     'create table if not exists public.gateway_migration (name text primary key, sha256 text not null, applied_at timestamptz not null default now())',
   );
@@ -96,7 +99,7 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   }
 }
 
-/** The migration files of a folder, in order. */
+/** A migration file. */
 export interface Migration {
   readonly name: string;
   readonly sql: string;
@@ -105,7 +108,10 @@ export interface Migration {
 
 const FILE_NAME = /^\d{4}-[a-z0-9-]+\.sql$/;
 
-/** Reads `NNNN-what-it-adds.sql` files. Throws one sentence at a name that does not fit or a number used twice. */
+/**
+ * Reads `NNNN-what-it-adds.sql` files in order. Throws one sentence for an invalid name or a number used
+ * twice.
+ */
 export async function readMigrations(folder: URL): Promise<readonly Migration[]> {
   const names = (await readdir(folder)).sort();
   const migrations: Migration[] = [];
@@ -115,7 +121,7 @@ export async function readMigrations(folder: URL): Promise<readonly Migration[]>
     if (migrations.at(-1)?.name.slice(0, 4) === name.slice(0, 4)) {
       throw new Error(`Two migrations have the number ${name.slice(0, 4)}.`);
     }
-    // A checkout that turns line ends into CRLF is still the same migration.
+    // A checkout with CRLF line ends is the same migration.
     const sql = (await readFile(new URL(name, folder), 'utf8')).replaceAll('\r\n', '\n');
     migrations.push({ name, sql, sha256: createHash('sha256').update(sql).digest('hex') });
   }

@@ -1,6 +1,7 @@
 /**
- * The `Sql` port over a pool of connections. `bigint` columns come back as text, as `pg` does it: a position does not
- * fit a JavaScript number, the caller says `BigInt(…)`. `timestamptz` comes back as `Date`, `bytea` as `Buffer`.
+ * The `Sql` port over a pool of connections. `bigint` columns are returned as text, as in `pg`: a position
+ * does not fit a JavaScript number, so the caller uses `BigInt(…)`. `timestamptz` is returned as `Date`,
+ * `bytea` as `Buffer`.
  */
 import pg from 'pg';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -11,15 +12,18 @@ import type { Log, Row, Sql } from '../../commands/ports/ports.ts';
 export interface PoolOptions {
   readonly url: string;
   readonly log: Log;
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly size?: number;
-  /** The server gives a statement up after this; the client a little later, should the server not answer at all. */
+  /**
+   * The server stops a statement after this time; the client stops waiting a little later, in case the server
+   * never answers.
+   */
   readonly statementTimeoutMs?: number;
 }
 
 const ignore = (): void => undefined;
 
-/** A pool on `url`, which may be a transaction pooler's. Nothing is connected before the first query. */
+/** A pool on `url`, which may be that of a transaction pooler. It connects at the first query. */
 export function openPool(options: PoolOptions): pg.Pool {
   const timeoutMs = options.statementTimeoutMs ?? 30_000;
   const pool = new pg.Pool({
@@ -33,7 +37,7 @@ export function openPool(options: PoolOptions): pg.Pool {
     // Not as start-up parameters: poolers refuse those.
     verify: (client, done) => {
       const settings = `set statement_timeout = ${String(timeoutMs)}; set idle_in_transaction_session_timeout = 60000`;
-      // Nobody else listens yet: a connection that breaks in here would end the process.
+      // The pool has no listener yet: a connection that breaks here would end the process.
       client.on('error', ignore);
       client
         .query(settings)
@@ -44,14 +48,17 @@ export function openPool(options: PoolOptions): pg.Pool {
     },
   });
   pool.on('error', (error) => {
-    // The pool is done before its connections are: the server may be quicker to end them.
+    // The pool ends before its connections: the server may close them first.
     if (pool.ending) return;
     options.log.warn('postgres pool: idle connection lost', { error: error.message });
   });
   return pool;
 }
 
-/** The pool as `Sql`. A lost, refused or overdue connection throws `store_unavailable`; other errors pass unchanged. */
+/**
+ * The pool as `Sql`. A lost, refused or overdue connection throws `store_unavailable`; other errors are
+ * unchanged.
+ */
 export function postgresSql(pool: pg.Pool): Sql {
   return {
     query: (text, parameters = []) => withClient(pool, (client) => run(client, text, parameters)),
@@ -64,7 +71,7 @@ async function withClient<T>(pool: pg.Pool, work: (client: PoolClient) => Promis
   const client = await pool.connect().catch((error: unknown) => {
     throw asGatewayError(error);
   });
-  // Without a listener, a connection that breaks while it is lent out would end the process.
+  // Without a listener, a checked-out connection that breaks would end the process.
   const onError = (error: Error): void => {
     lost = error;
   };
@@ -103,7 +110,8 @@ async function inTransaction<T>(client: PoolClient, work: (sql: Sql) => Promise<
     await client.query('rollback');
     throw error;
   }
-  // Postgres answers a commit with a rollback when a statement had failed; unseen, that would be lost work.
+  // Postgres answers a commit with a rollback when a statement had failed; ignoring that would lose work
+  // silently.
   const { command } = await client.query('commit');
   if (command === 'ROLLBACK')
     throw new Error('A statement failed inside a transaction that went on to commit.');
@@ -113,7 +121,7 @@ async function inTransaction<T>(client: PoolClient, work: (sql: Sql) => Promise<
 function transactionSql(client: PoolClient, depth: number): Sql {
   return {
     query: (text, parameters = []) => run(client, text, parameters),
-    // A transaction inside one is a savepoint: its failure alone is undone.
+    // A nested transaction is a savepoint: only its own failure is undone.
     transaction: async (work) => {
       const savepoint = `nested_${String(depth)}`;
       await run(client, `savepoint ${savepoint}`, []);

@@ -1,14 +1,14 @@
-/** Whether a database answers, asked before anything stands on it. */
+/** Tests whether a database answers, before anything depends on it. */
 import { DatabaseError } from 'pg';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { openDirectConnection } from './direct-connection.ts';
 
-/** SQLSTATE classes of a login that no waiting mends: invalid authorization, no such database. */
+/** SQLSTATE classes of a login that waiting cannot fix: invalid authorization, unknown database. */
 const REFUSED = /^(?:28...|3D...)$/;
 
 /**
- * Resolves when a connection is made. Throws `store_unavailable` while the database is away, and an `Error` with one sentence
- * when it refuses user, password or database.
+ * Resolves when a connection is made. Throws `store_unavailable` while the database is unreachable, and an
+ * `Error` with one sentence when it refuses user, password or database.
  */
 export async function reachDatabase(url: string): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-/** The Postgres that comes with the gateway, for when no DATABASE_URL is set. */
+/** The Postgres bundled with the gateway, used when no DATABASE_URL is set. */
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { portTaken, readPort, writePort } from '../../platform/reserved-port.ts';
@@ -15,24 +15,24 @@ import type { ServerAccount } from './server-account.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** Where below it; a restore works in a folder of another name until it is whole. */
+  /** The folder below `dataDir`. A restore uses another name until it is complete. */
   readonly folderName?: string;
   readonly log: Log;
-  /** Server settings beside or instead of the built-in ones, as `postgres -c` takes them. */
+  /** Server settings that add to or replace the built-in ones, as `postgres -c` accepts them. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
-  /** Of a superuser, with its password: for this process only. */
+  /** The URL of a superuser with its password, for this process only. */
   readonly url: string;
-  /** Cuts every connection and ends the server for good. May be called more than once. */
+  /** Closes every connection and ends the server permanently. May be called more than once. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts Postgres on `<dataDir>/postgres`, making the database at the first start and clearing away a server that a
- * killed gateway left. It answers on the same port every time, so that processes beside this one find it again. Throws
- * one sentence when it cannot.
+ * Starts Postgres on `<dataDir>/postgres`. The first start creates the database. A server left by a killed
+ * gateway is stopped. The port stays the same, so that processes beside this one find the server again.
+ * Throws one sentence on failure.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, account } = await prepareFolder(options, await serverAccount());
@@ -80,7 +80,8 @@ async function prepareFolder(
   const folder = join(home, folderName);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (account === null) return { folder, account };
-  // The server's account may pass through our own two folders, not list them; what is private in them has mode 600.
+  // The server's account may pass through these two folders but not list them. Private files in them have
+  // mode 600.
   for (const own of [home, folder]) await chmod(own, ((await stat(own)).mode & 0o777) | 0o011);
   const closed = await firstUnreachable(folder, account);
   if (closed === null) return { folder, account };
@@ -93,6 +94,6 @@ async function prepareFolder(
 
 interface Prepared {
   readonly folder: string;
-  /** The account the server runs as, null = our own. */
+  /** The account the server runs as; null = that of this process. */
   readonly account: ServerAccount | null;
 }

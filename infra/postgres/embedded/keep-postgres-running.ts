@@ -1,4 +1,4 @@
-/** Starts the server again on the same port when it ends by itself: clients then only meet an outage. */
+/** Restarts the server on the same port when it ends unexpectedly: clients only meet an outage. */
 import type { Log } from '../../../commands/ports/ports.ts';
 import { Backoff } from '../../concurrency/backoff.ts';
 import type { PostgresProcess } from './postgres-process.ts';
@@ -7,11 +7,11 @@ const PAUSES = { firstMs: 100, mostMs: 10_000 };
 
 export interface KeptPostgres {
   readonly port: number;
-  /** Ends it, and the watch over it. */
+  /** Ends the server and the watch over it. */
   stop(): Promise<void>;
 }
 
-/** The first start must succeed; later ones are tried until one does, with growing pauses. */
+/** The first start must succeed. Later ones are retried with growing pauses until one succeeds. */
 export async function keepRunning(
   launch: (port?: number) => Promise<PostgresProcess>,
   log: Log,
@@ -50,7 +50,7 @@ export async function keepRunning(
       stopping.abort();
       await server.stop();
       await watching;
-      // A start that was under way when the stop came.
+      // Ends a server whose start was under way when the stop came.
       await server.stop();
     },
   };

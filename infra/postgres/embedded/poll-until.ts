@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Asks every `everyMs` until the answer is true; false when `timeoutMs` passed first. */
+/** Evaluates the condition every `everyMs` until it is true; returns false when `timeoutMs` passed first. */
 export async function pollUntil(
   condition: () => Promise<boolean>,
   everyMs: number,

@@ -19,8 +19,9 @@ const Links = z.array(z.object({ source: z.string(), target: z.string() }));
 const Manifest = z.object({ version: z.string() });
 
 /**
- * Finds the programs and makes them runnable for `account`: where it may not enter the installed package (a clone below
- * a private home), a copy is kept in `folder`. Throws one sentence when this platform has no package.
+ * Finds the programs and makes them runnable for `account`. When the account may not enter the installed
+ * package (a clone below a private home), a copy is kept in `folder`. Throws one sentence when this platform
+ * has no package.
  */
 export async function postgresBinaries(
   folder: string,
@@ -52,7 +53,7 @@ function installedPackage(): string {
   }
 }
 
-/** The package's install script makes these links; `npm install --ignore-scripts` leaves them out. */
+/** The package's install script makes these links; `npm install --ignore-scripts` omits them. */
 async function makeLibraryLinks(root: string): Promise<void> {
   const list = join(root, 'native/pg-symlinks.json');
   const listed = (await pathExists(list)) ? await readFile(list, 'utf8') : '[]';
@@ -73,8 +74,8 @@ async function makeLibraryLinks(root: string): Promise<void> {
 }
 
 /**
- * Where the account may run programs. A folder it only passes by a capability will not do: the programs look for
- * themselves with access(2), which does not see capabilities of others than root.
+ * The folder where the account may run programs. A folder it passes only by a capability does not work: the
+ * programs find themselves with access(2), which ignores capabilities of accounts other than root.
  */
 async function placeFor(account: ServerAccount, folder: string): Promise<string> {
   if (account.passage === undefined) return folder;
@@ -86,7 +87,7 @@ async function placeFor(account: ServerAccount, folder: string): Promise<string>
   throw new Error(`${place} is not a folder of ours that only we may write to: remove it.`);
 }
 
-/** A copy, made once; everybody may run it, only we may change it. */
+/** A copy, made once. Every account may run it; only this one may change it. */
 async function copyOf(native: string, place: string, name: string): Promise<string> {
   const copy = join(place, name);
   if (await pathExists(join(copy, 'bin/postgres'))) return copy;

@@ -1,4 +1,4 @@
-/** The data folder of the embedded server: made once by initdb, then only checked. */
+/** The data folder of the embedded server: made once by initdb, then only verified. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -14,7 +14,10 @@ const run = promisify(execFile);
 
 export const SUPERUSER = 'gateway';
 
-/** What the server's programs see of our environment: no secret of ours, and no locale that may not exist. */
+/**
+ * The environment of the server's programs: without secrets of the gateway, and without a locale that may not
+ * exist.
+ */
 export const SERVER_ENVIRONMENT = { LC_ALL: 'C', TZ: 'UTC' };
 
 export interface Cluster {
@@ -23,8 +26,8 @@ export interface Cluster {
 }
 
 /**
- * The cluster in `folder`, made when there is none. Throws one sentence when it belongs to another major version or its
- * password file is gone.
+ * The cluster in `folder`, created when missing. Throws one sentence when it belongs to another major version
+ * or its password file is missing.
  */
 export async function ensureCluster(
   folder: string,
@@ -50,7 +53,8 @@ async function makeCluster(
   binaries: PostgresBinaries,
   account: ServerAccount | null,
 ): Promise<void> {
-  // Made aside and renamed: a start killed half-way leaves nothing that looks like a cluster.
+  // Created under another name and renamed: a start that is killed midway leaves nothing that looks like a
+  // cluster.
   const unfinished = `${path}.unfinished`;
   const handedOver = `${passwordFile}.initdb`;
   await rm(unfinished, { recursive: true, force: true });

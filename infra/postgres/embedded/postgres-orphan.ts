@@ -1,4 +1,4 @@
-/** A server left behind by a gateway that was killed: it outlives its parent and keeps the data folder locked. */
+/** A server left behind by a killed gateway: it outlives its parent and keeps the data folder locked. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil } from './poll-until.ts';
@@ -12,7 +12,7 @@ export interface PostmasterFile {
   readonly ready: boolean;
 }
 
-/** The content of a cluster's postmaster.pid, or null when there is none or it is half-written. */
+/** The content of a cluster's postmaster.pid, or null when it is missing or half-written. */
 export async function readPostmasterFile(cluster: string): Promise<PostmasterFile | null> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const lines = text.split('\n');
@@ -22,20 +22,21 @@ export async function readPostmasterFile(cluster: string): Promise<PostmasterFil
 }
 
 /**
- * Stops the server that holds `cluster`, if there is one. Stopped rather than adopted: its settings, log and port are
- * another run's. Only a process whose command line shows it to be Postgres on this very folder is signalled.
+ * Stops the server that holds `cluster`, if any. It is stopped and not adopted, because its settings, log and
+ * port are those of another run. Only a process whose command line shows Postgres on this very folder is
+ * signalled.
  */
 export async function stopOrphan(cluster: string, log: Log): Promise<void> {
   const file = await readPostmasterFile(cluster);
   if (file === null) return;
   const facts = await lookUpProcess(file.pid);
-  // A dead server's file is Postgres' own to judge: it also looks for surviving backends.
+  // Postgres itself judges the file of a dead server: it also detects surviving backends.
   if (facts === null) {
     if (isZombie(file.pid)) await showAsDead(cluster, file.pid);
     return;
   }
   if (!isPostgresOn(facts.command, cluster)) {
-    // The pid went to another program since; Postgres would refuse to start because that one is alive.
+    // The pid now belongs to another program; Postgres would refuse to start because that one is alive.
     await rm(join(cluster, 'postmaster.pid'), { force: true });
     return;
   }
@@ -54,10 +55,13 @@ export async function stopOrphan(cluster: string, log: Log): Promise<void> {
   );
 }
 
-/** No system gives out this pid. */
+/** No system assigns this pid. */
 const NOBODY = 2 ** 31 - 1;
 
-/** Of a process that lives no more: dead, but its parent has not asked how it ended. It may never, as PID 1 of a container. */
+/**
+ * Called for a process that no longer lives. True when it is dead but its parent has not read its exit
+ * status, which may never happen (as with PID 1 of a container).
+ */
 function isZombie(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -66,7 +70,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** Postgres takes a zombie for a living server and would refuse to start for as long as nobody reaps it. */
+/** Postgres takes a zombie for a living server and would refuse to start until the zombie is reaped. */
 async function showAsDead(cluster: string, pid: number): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
   const text = await readFile(path, 'utf8');

@@ -1,4 +1,4 @@
-/** The server process itself: started on a free loopback port, watched, ended quickly. */
+/** The server process: started on a free loopback port, watched, ended quickly. */
 import { spawn } from 'node:child_process';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { freePort } from '../../platform/reserved-port.ts';
@@ -9,7 +9,7 @@ import { runAs } from './run-as.ts';
 import type { ChildProcess } from 'node:child_process';
 import type { ServerAccount } from './server-account.ts';
 
-/** Sized for one gateway on a shared machine; everything else is Postgres' default, durability included. */
+/** Sized for one gateway on a shared machine. Everything else, durability included, is Postgres' default. */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -22,7 +22,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   log_checkpoints: 'off',
 };
 
-const START_TIMEOUT_MS = 60_000; // a server that crashed replays its log first
+const START_TIMEOUT_MS = 60_000; // a crashed server replays its log first
 const LOG_BYTES = 10 * 1024 * 1024;
 
 export interface LaunchOptions {
@@ -31,19 +31,19 @@ export interface LaunchOptions {
   readonly logFile: string;
   readonly account: ServerAccount | null;
   readonly settings: Readonly<Record<string, string>>;
-  /** The port clients know already; absent = a free one. */
+  /** The port that clients know already; absent = a free one. */
   readonly port?: number;
 }
 
 export interface PostgresProcess {
   readonly port: number;
   readonly pid: number;
-  /** Resolves when the process is gone, whoever ended it. */
+  /** Resolves when the process has ended, for any reason. */
   readonly gone: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The port asked for is another program's. */
+/** The requested port belongs to another program. */
 export class PortInUse extends Error {
   constructor(port: number) {
     super(`Port ${String(port)} is in use.`);
@@ -52,8 +52,8 @@ export class PortInUse extends Error {
 }
 
 /**
- * Starts the server and waits until it takes connections. Throws `PortInUse` for a port that clients know, else one
- * sentence naming the log when it does not start.
+ * Starts the server and waits until it accepts connections. Throws `PortInUse` when the requested port is
+ * taken, else one sentence that names the log.
  */
 export async function launchPostgres(options: LaunchOptions): Promise<PostgresProcess> {
   for (let attempt = 1; ; attempt += 1) {
@@ -70,7 +70,7 @@ export async function launchPostgres(options: LaunchOptions): Promise<PostgresPr
     const said = (await readFile(options.logFile)).subarray(logStart).toString();
     if (said.includes('could not bind')) {
       if (options.port !== undefined) throw new PortInUse(port);
-      // Between looking for a port and taking it, another program may have been quicker.
+      // Another program may have taken the port after it was found free.
       if (attempt < 3) continue;
     }
     throw new Error(`The embedded Postgres did not start: ${fatalLine(said)} (see ${options.logFile})`);
@@ -97,11 +97,11 @@ async function spawnServer(
       cwd: options.cluster,
       env: SERVER_ENVIRONMENT,
       stdio: ['ignore', log.fd, log.fd],
-      // A group of its own: Ctrl-C reaches the gateway only, which ends the server last.
+      // A separate process group: Ctrl-C reaches only the gateway, which ends the server last.
       detached: true,
       ...command.identity,
     });
-    // The server alone never keeps this process alive.
+    // The server alone must not keep this process alive.
     child.unref();
     return { child, logStart };
   } finally {
@@ -111,7 +111,7 @@ async function spawnServer(
 
 const ended = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) => {
-    // A server that refuses its settings may be gone before anybody listens.
+    // A server that refuses its settings may have ended before the listeners are attached.
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) resolve();
     child.once('exit', () => {
       resolve();
@@ -134,7 +134,10 @@ async function becomesReady(child: ChildProcess, gone: Promise<void>, cluster: s
   return ready;
 }
 
-/** Fast shutdown (sessions are cut, a checkpoint is written); after 10 s immediate, which recovers at the next start. */
+/**
+ * Fast shutdown (sessions are closed, a checkpoint is written); after 10 s immediate shutdown, which recovers
+ * at the next start.
+ */
 async function stop(child: ChildProcess, gone: Promise<void>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   child.ref();
@@ -144,7 +147,7 @@ async function stop(child: ChildProcess, gone: Promise<void>): Promise<void> {
   clearTimeout(patience);
 }
 
-/** Size of the log where this run begins; a large one is put aside first. */
+/** The size of the log where this run begins. A large log is renamed first. */
 async function rotateLog(file: string): Promise<number> {
   const size = await stat(file).then(
     (facts) => facts.size,

@@ -1,4 +1,4 @@
-/** What the system knows of a process, enough to tell one run of a program from another that got the same pid. */
+/** Facts of a process from the operating system: enough to distinguish two programs that got the same pid. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -8,11 +8,11 @@ const run = promisify(execFile);
 export interface ProcessFacts {
   /** Opaque; differs between two processes that had the same pid. */
   readonly startedAt: string;
-  /** Command line, arguments joined by a blank. */
+  /** Command line, arguments joined by a space. */
   readonly command: string;
 }
 
-/** Facts of a living process, or null when there is none. A zombie counts as none: it holds nothing any more. */
+/** Facts of a living process, or null. A zombie counts as dead: it holds no resources. */
 export async function lookUpProcess(pid: number): Promise<ProcessFacts | null> {
   return process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
 }
@@ -21,7 +21,7 @@ async function fromProc(pid: number): Promise<ProcessFacts | null> {
   try {
     const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
     const command = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8');
-    // The name in parentheses may hold blanks; what follows it is state (field 3) … start time (field 22).
+    // The name in parentheses may contain spaces. Then follow state (field 3) … start time (field 22).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return null;
     return { startedAt: fields[19] ?? '', command: command.split('\0').join(' ') };
@@ -42,7 +42,7 @@ async function fromPs(pid: number): Promise<ProcessFacts | null> {
     if (match === null || match[1]?.startsWith('Z') === true) return null;
     return { startedAt: match[2] ?? '', command: `${match[3] ?? ''} ` };
   } catch (error) {
-    // ps ends with 1 when the pid is unknown.
+    // ps exits with 1 when the pid is unknown.
     if (error instanceof Error && 'code' in error && error.code === 1) return null;
     throw error;
   }

@@ -1,4 +1,7 @@
-/** How a program is started as the server's account, also where that account may not enter a folder on the way. */
+/**
+ * How a program is started as the server's account, even where that account may not enter a folder on the
+ * path.
+ */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { ServerAccount } from './server-account.ts';
@@ -8,11 +11,11 @@ const run = promisify(execFile);
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
-  /** Spawn options that change the account; none when the command does so itself. */
+  /** Spawn options that change the account; empty when the command changes it. */
   readonly identity: { readonly uid?: number; readonly gid?: number };
 }
 
-/** The command that runs `program` as `account` (null = as we are). */
+/** The command that runs `program` as `account` (null = as this process). */
 export function runAs(account: ServerAccount | null, program: string, args: readonly string[]): Command {
   if (account === null) return { program, args, identity: {} };
   const { uid, gid, passage } = account;
@@ -29,12 +32,12 @@ const privileges = ({ uid, gid }: ServerAccount, passage: string): readonly stri
   '--',
 ];
 
-/** Least first: to enter folders is enough; some containers only know the wider one. */
+/** Least privilege first: to enter folders is enough, but some containers only know the wider one. */
 const PASSAGES = ['dac_read_search', 'dac_override'] as const;
 
 /**
- * The account with the one right it needs to reach `folder` below a private one (a clone in root's home), by `setpriv`
- * of util-linux; null where that cannot be had.
+ * The account with the one capability it needs to reach `folder` below a private one (a clone in root's
+ * home), granted by `setpriv` of util-linux; null where that is impossible.
  */
 export async function withPassage(account: ServerAccount, folder: string): Promise<ServerAccount | null> {
   for (const passage of PASSAGES) {
@@ -42,7 +45,7 @@ export async function withPassage(account: ServerAccount, folder: string): Promi
       await run('setpriv', [...privileges(account, passage), 'ls', folder], { timeout: 5_000 });
       return { ...account, passage };
     } catch {
-      // No setpriv, or the right is not ours to give: the next one, or none.
+      // No setpriv, or this process may not give the capability: the next one is tried.
     }
   }
   return null;

@@ -1,20 +1,23 @@
-/** Postgres refuses to run as root, so root runs it as `nobody` and hands over the folder that server needs. */
+/** Postgres refuses to run as root, so root runs it as `nobody` and gives it the folder it needs. */
 import { lchown, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export interface ServerAccount {
   readonly uid: number;
   readonly gid: number;
-  /** A Linux capability it is started with, to pass folders on the way that are closed to it. */
+  /**
+   * A Linux capability for the start of the program, to pass folders on the path that are closed to the
+   * account.
+   */
   readonly passage?: string;
 }
 
-/** The account Postgres must run as, or null when this process's own will do. */
+/** The account that Postgres must run as; null = that of this process. */
 export async function serverAccount(): Promise<ServerAccount | null> {
   if (process.getuid?.() !== 0) return null;
   const passwd = await readFile('/etc/passwd', 'utf8');
   const nobody = /^nobody:[^:]*:(\d+):(\d+):/m.exec(passwd);
-  // initdb looks its own uid up, so an account without an entry does not work.
+  // initdb resolves its own uid, so an account without an entry does not work.
   if (nobody === null) {
     throw new Error(
       'Postgres does not run as root and /etc/passwd has no "nobody": run as another user or set DATABASE_URL.',
@@ -23,7 +26,10 @@ export async function serverAccount(): Promise<ServerAccount | null> {
   return { uid: Number(nobody[1]), gid: Number(nobody[2]) };
 }
 
-/** The first part of `path`, from the root down, that `account` may not enter or execute; null when it may all. */
+/**
+ * The first part of `path`, from the root down, that `account` may not enter or execute; null when there is
+ * none.
+ */
 export async function firstUnreachable(path: string, account: ServerAccount): Promise<string | null> {
   const parts = [path];
   for (let parent = dirname(path); parent !== parts[0]; parent = dirname(parent)) parts.unshift(parent);
