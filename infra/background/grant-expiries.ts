@@ -1,4 +1,4 @@
-/** Whose grants run out: all grants are gone through once a minute, and only those of the next minute are kept. */
+/** Finds expired grants: all grants are scanned once a minute, and only those that expire soon are kept. */
 import type { GrantEntry } from '../../commands/ports/directory.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 
@@ -13,17 +13,17 @@ interface Expiry {
 
 export class GrantExpiries {
   readonly #ports: Pick<Ports, 'clock' | 'directory'>;
-  /** By grant. */
+  /** By grant id. */
   readonly #soon = new Map<string, Expiry>();
   #scannedAt = Number.NEGATIVE_INFINITY;
-  /** Grants that run out up to then were kept by the last scan. */
+  /** The last scan kept grants that expire up to this time. */
   #keptUpTo = Number.POSITIVE_INFINITY;
 
   constructor(ports: Pick<Ports, 'clock' | 'directory'>) {
     this.#ports = ports;
   }
 
-  /** Their grants may be others than at the last scan. */
+  /** The grants of these principals may have changed since the last scan. */
   note(principalIds: readonly string[]): void {
     const { state } = this.#ports.directory;
     for (const principalId of principalIds) {
@@ -34,7 +34,7 @@ export class GrantExpiries {
     }
   }
 
-  /** Principals of whom a grant ran out since the last call. */
+  /** Principals with a grant that expired since the last call. */
   take(): readonly string[] {
     const { clock, directory } = this.#ports;
     const now = clock.now().getTime();
@@ -52,7 +52,8 @@ export class GrantExpiries {
     const now = this.#ports.clock.now().getTime();
     const at = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
     if (at > now + AHEAD_MS) this.#soon.delete(id);
-    // Nobody could look for a while, or the clock was set ahead: what ran out meanwhile is told now.
+    // After a pause of the scans, or when the clock was set ahead: grants that expired meanwhile are reported
+    // now.
     else if (at > Math.min(now, this.#keptUpTo)) this.#soon.set(id, { principalId, at });
   }
 }

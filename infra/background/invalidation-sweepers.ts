@@ -1,7 +1,7 @@
 /**
- * Ends approvals whose requester, approver, grant, mailbox or target is gone. The directory reports principals and mailboxes
- * that changed; the read model names approvals with a target that an event may have removed. Each approval is then loaded and
- * decided, so a report that comes early or twice does no harm.
+ * Ends approvals whose requester, approver, grant, mailbox or target is gone. The directory reports
+ * principals and mailboxes that changed; the read model names approvals with a target that an event may have
+ * removed. Each approval is then loaded and decided, so an early or repeated report does no harm.
  */
 import { invalidateMissingTargets } from '../../commands/approvals/invalidate-missing-targets.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
@@ -25,7 +25,7 @@ const COMMON = {
   keyOf: ({ operationId }: UndecidedApproval) => operationId,
 };
 
-/** Approvals that have to be loaded, each until that succeeded once. */
+/** Approvals to load, each kept until it was loaded once successfully. */
 class Suspects {
   readonly #ports: Ports;
   readonly #asksServer: boolean;
@@ -44,14 +44,14 @@ class Suspects {
     for (const approval of approvals) this.#waiting.set(approval.operationId, approval);
   }
 
-  /** All that may begin: the sweeper takes as many as it has room for. */
+  /** Every approval that may begin; the sweeper takes as many as it has room for. */
   due({ except }: Room): readonly UndecidedApproval[] {
     const excluded = new Set(except);
     return [...this.#waiting.values()].filter(({ operationId }) => !excluded.has(operationId));
   }
 
   async settle(approval: UndecidedApproval): Promise<Outcome> {
-    // A report that comes from here on is another task.
+    // A report that arrives after this is another task.
     this.#waiting.delete(approval.operationId);
     try {
       await invalidateMissingTargets(this.#ports, approval, { asksServer: this.#asksServer });
@@ -70,7 +70,7 @@ interface Scan {
 
 const EVERYTHING: readonly Scan[] = [{ whose: null, after: '' }];
 
-/** By rights alone: a mail server that is away delays none of these. */
+/** Tests rights only: an unreachable mail server does not delay it. */
 export class RightsInvalidation implements Sweeper<UndecidedApproval> {
   readonly name = 'rights-invalidation';
   readonly everyMs = COMMON.everyMs;
@@ -147,7 +147,7 @@ export class RightsInvalidation implements Sweeper<UndecidedApproval> {
   }
 }
 
-/** By targets: asks the mail server. */
+/** Tests targets; queries the mail server. */
 export class TargetInvalidation implements Sweeper<UndecidedApproval> {
   readonly name = 'target-invalidation';
   readonly everyMs = COMMON.everyMs;

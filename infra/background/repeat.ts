@@ -1,4 +1,4 @@
-/** A loop in the background: it survives failures, and ends with its signal. */
+/** A background loop that survives failures and ends with its signal. */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
 import type { WakeSignal } from '../concurrency/wake-signal.ts';
 
@@ -8,7 +8,7 @@ export interface Loop {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Ends a pause early; ring it when the signal aborts. */
+  /** Ends a pause early; the caller rings it when the signal aborts. */
   readonly wake?: WakeSignal;
 }
 

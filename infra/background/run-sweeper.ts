@@ -1,6 +1,6 @@
 /**
- * The one loop of all sweepers: finds due tasks, settles some at a time, and retries what fails after a growing pause, so that no
- * task delays the others.
+ * The one loop of all sweepers: it finds due tasks, settles some at a time, and retries failures after a
+ * growing pause, so that no task delays the others.
  */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -9,17 +9,20 @@ import { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { repeat } from './repeat.ts';
 
-/** Another process resumes what takes longer to end. */
+/** Another process resumes tasks that take longer to end. */
 const END_WITHIN_MS = 10_000;
 
-/** `later`: not done, retried after a growing pause. `held`: another process works on it; found again in the next pass. */
+/**
+ * `later`: not done, retried after a growing pause. `held`: another process works on it; the next pass finds
+ * it.
+ */
 export type Outcome = 'settled' | 'later' | 'held';
 
-/** What may begin now. */
+/** The room for new tasks. */
 export interface Room {
   readonly now: Date;
   readonly limit: number;
-  /** Keys of tasks that are under way or in a pause. */
+  /** Keys of tasks that are under way or paused. */
   readonly except: readonly string[];
   readonly ofOneMailbox: number;
   /** The mailbox of each task under way. */
@@ -32,14 +35,17 @@ export interface Sweeper<T = unknown> {
   readonly everyMs: number;
   /** Tasks under way at once. */
   readonly atOnce: number;
-  /** Of these in one mailbox, so that a mail server that hangs delays its own tasks only. Goes with `mailboxOf`. */
+  /**
+   * Maximum of these in one mailbox, so that a hanging mail server delays only its own tasks. Requires
+   * `mailboxOf`.
+   */
   readonly ofOneMailbox?: number;
   readonly pauses: Pauses;
-  /** Due tasks, the longest due first. More than `limit` may be found. */
+  /** Due tasks, the longest due first. May return more than `limit`. */
   find(room: Room): Promise<readonly T[]>;
   keyOf(task: NoInfer<T>): string;
   mailboxOf?(task: NoInfer<T>): string;
-  /** A failure may be thrown: it is logged and counts as `later`. */
+  /** May throw a failure: it is logged and counts as `later`. */
   settle(task: NoInfer<T>): Promise<Outcome>;
 }
 
@@ -61,7 +67,7 @@ export class SweeperRun {
   readonly #backoff: KeyedBackoff;
   readonly #underWay = new Map<string, UnderWay>();
   readonly #wake = new WakeSignal();
-  /** Due tasks may not have begun for lack of room. */
+  /** Due tasks may remain for lack of room. */
   #hasMore = false;
   #caughtUpAt: number;
 
@@ -86,7 +92,7 @@ export class SweeperRun {
     await this.end();
   }
 
-  /** Finds what is due and begins as much as there is room for. Throws what `find` throws. */
+  /** Finds due tasks and begins as many as there is room for. Throws what `find` throws. */
   async pass(): Promise<void> {
     const { clock } = this.#parts;
     const limit = this.#sweeper.atOnce - this.#underWay.size;
@@ -103,7 +109,7 @@ export class SweeperRun {
     if (!this.#hasMore) this.#caughtUpAt = clock.elapsedMs();
   }
 
-  /** How long due tasks may have waited for room, or for a pass that succeeds. */
+  /** How long due tasks may have waited for room, or for a successful pass. */
   get lagSeconds(): number {
     const ms = this.#parts.clock.elapsedMs() - this.#caughtUpAt;
     return Math.max(0, ms - this.#sweeper.everyMs) / 1_000;
@@ -117,7 +123,7 @@ export class SweeperRun {
   async end(): Promise<void> {
     const over = new AbortController();
     const ended = Promise.all([...this.#underWay.values()].map((task) => task.ended)).then(() => {
-      // A timer that runs on would keep the process alive.
+      // A running timer would keep the process alive.
       over.abort();
     });
     await Promise.race([ended, this.#parts.clock.sleep(END_WITHIN_MS, over.signal)]);

@@ -1,4 +1,4 @@
-/** The background work of a process, one row for each kind: what is due, and the command that settles one task of it. */
+/** The background work of a process, one row per kind: what is due, and the command that settles one task. */
 import { commitDue, endOverdue } from '../../commands/approvals/commit-due.ts';
 import type { DraftState } from '../../commands/drafts/draft.ts';
 import { keepDraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
@@ -27,13 +27,16 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** Operations, copies and left content listed at once: more than begin at once, as some may belong to one mailbox. */
+/**
+ * Operations, copies and leftover content listed at once: more than can begin at once, as some may belong to
+ * one mailbox.
+ */
 const MOST_LISTED = 100;
-/** A draft and its approval follow each other at once; what is left after this was interrupted. */
+/** A draft and its approval are normally settled together; what remains after this was interrupted. */
 const LEFT_FOR_MS = 2 * SECOND;
-/** A draft is copied after so long without an edit, so that quick edits make one copy. */
+/** A draft is copied after this time without an edit, so that quick edits make one copy. */
 const QUIET_MS = 2 * SECOND;
-/** Best effort: a mailbox that cannot be reached for longer keeps the copies it has. */
+/** Best effort: a mailbox unreachable for longer keeps its copies. */
 const COPIED_FOR_MS = DAY;
 /** Longer than any gateway is down between a discard and its end. */
 const CONTENT_LEFT_FOR_MS = 30 * DAY;
@@ -43,7 +46,7 @@ const draftIdOf = ({ draftId }: { readonly draftId: string }): string => draftId
 const mailboxIdOf = ({ mailboxId }: { readonly mailboxId: string }): string => mailboxId;
 const done = (isOver: boolean): Outcome => (isOver ? 'settled' : 'later');
 
-/** A row with the type of its tasks checked. */
+/** A row; the compiler checks the type of its tasks. */
 const row = <T>(sweeper: Sweeper<T>): Sweeper => sweeper;
 
 const byApprovals = (ports: Ports): readonly Sweeper[] => [
@@ -61,7 +64,7 @@ const byApprovals = (ports: Ports): readonly Sweeper[] => [
       return done(await commitDue(ports, { operationId, author, notePosition: () => undefined }));
     },
   }),
-  // Asks no mail server, so no commit delays it.
+  // Queries no mail server, so no commit delays it.
   row({
     name: 'approval-ends',
     everyMs: 500,
@@ -200,7 +203,7 @@ const byMailboxes = (ports: Ports): readonly Sweeper[] => [
   }),
 ];
 
-/** All rows but the two that hear of changed rights. */
+/** All rows except the two invalidations. */
 export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byApprovals(ports),
   ...byOperations(ports),
@@ -208,7 +211,7 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byMailboxes(ports),
 ];
 
-/** Calls its listener with every change of rights from now on. */
+/** Calls its listener with every later change of rights. */
 export interface RightsNews {
   onRightsChange(listener: (change: RightsChange) => void): void;
 }
@@ -239,11 +242,11 @@ export async function runSweepers(
 
 const before = (now: Date, ms: number): Date => new Date(now.getTime() - ms);
 
-/** Reading the mail server settles it, at growing intervals. */
+/** Settled by reading the mail server, at growing intervals. */
 const isSearched = ({ status, send }: DraftState): boolean =>
   status === 'send_unknown' || (status === 'sending' && send?.retryAt === null);
 
-/** Retries that are due, interrupted and unknown sends, and copies for Sent. */
+/** Resumes due retries, interrupted and unknown sends, and Sent copies. */
 async function resumeSend(ports: Ports, send: DueSend): Promise<Outcome> {
   const { operationId, draftId, orgId, lastFiledBy } = send;
   if (send.phase === 'sent' && send.told)

@@ -1,4 +1,4 @@
-/** Growing pauses between attempts: one loop sleeps through them, or many keys each have their own. */
+/** Growing pauses between attempts: for one loop, or for many keys separately. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../commands/ports/ports.ts';
 
@@ -7,10 +7,10 @@ export interface Pauses {
   readonly mostMs: number;
 }
 
-/** A lost connection is retried at once; a store that comes back is found within two seconds. */
+/** A lost connection is retried almost at once; a returning store is found within two seconds. */
 const STORE_PAUSES: Pauses = { firstMs: 20, mostMs: 800 };
 
-/** Doubled from `firstMs` up to `mostMs`, then spread by ±20 % so that many processes do not retry in step. */
+/** Doubles from `firstMs` up to `mostMs`, with ±20 % jitter so that many processes do not retry in step. */
 export const pauseAfter = (failures: number, { firstMs, mostMs }: Pauses): number =>
   Math.min(mostMs, firstMs * 2 ** (failures - 1)) * (0.8 + Math.random() * 0.4);
 
@@ -22,7 +22,7 @@ export class Backoff {
     this.#pauses = pauses;
   }
 
-  /** An attempt succeeded: the next pause is short again. */
+  /** After a success the next pause is short again. */
   reset(): void {
     this.#failures = 0;
   }
@@ -35,7 +35,7 @@ export class Backoff {
   }
 }
 
-/** A pause for each key that keeps failing, measured by the monotonic clock: setting the time of day does not change it. */
+/** A pause for each failing key, on the monotonic clock: setting the time of day does not change it. */
 export class KeyedBackoff {
   readonly #clock: Pick<Clock, 'elapsedMs'>;
   readonly #pauses: Pauses;

@@ -1,7 +1,7 @@
-/** A fixed number of slots, given to callers in the order in which they asked. */
+/** A fixed number of slots, given to callers in the order of their requests. */
 export class Semaphore {
   #free: number;
-  /** A set keeps the order, and lets one in the middle leave. */
+  /** A set keeps the order and allows removal from the middle. */
   readonly #waiting = new Set<() => void>();
 
   constructor(slots: number) {
@@ -13,7 +13,10 @@ export class Semaphore {
     return this.#waiting.size;
   }
 
-  /** Waits at most so many milliseconds, or until the signal aborts. True = a slot was taken: give it back with `release`. */
+  /**
+   * Waits at most this many milliseconds, or until the signal aborts. True = a slot was taken; return it with
+   * `release`.
+   */
   acquire(until?: number | AbortSignal): Promise<boolean> {
     const signal = typeof until === 'object' ? until : undefined;
     if (signal?.aborted === true) return Promise.resolve(false);
@@ -47,7 +50,10 @@ export class Semaphore {
   }
 
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Null, and no work, when the signal aborts before a slot is free. Throws what the work throws. */
+  /**
+   * Returns null without running the work when the signal aborts before a slot is free. Throws what the work
+   * throws.
+   */
   run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T | null> {
     if (!(await this.acquire(signal))) return null;

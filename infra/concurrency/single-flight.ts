@@ -1,4 +1,4 @@
-/** One read at a time per key, shared by all callers that ask for it meanwhile. */
+/** One read at a time per key, shared by all callers that request it meanwhile. */
 export class SingleFlight<T> {
   readonly #underWay = new Map<string, Promise<T>>();
   readonly #next = new Map<string, Promise<T>>();
@@ -9,8 +9,9 @@ export class SingleFlight<T> {
   }
 
   /**
-   * A read that begins after this call: callers that come during one share the next, so that no caller gets an answer from
-   * before its question. `read` does the same for every caller with the same key. Throws what it throws.
+   * A read that begins after this call. Callers that arrive during a read share the next one, so no answer is
+   * older than its question. `read` must be equivalent for every caller with the same key. Throws what it
+   * throws.
    */
   ask(key: string, read: () => Promise<T>): Promise<T> {
     const shared = this.#next.get(key);

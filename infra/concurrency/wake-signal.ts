@@ -1,4 +1,4 @@
-/** Wakes one sleeper early. A ring while it is awake ends its next sleep at once. */
+/** Wakes one sleeper early. A ring between sleeps ends the next sleep at once. */
 export class WakeSignal {
   #isRung = false;
   #wake: (() => void) | null = null;
@@ -8,7 +8,7 @@ export class WakeSignal {
     this.#wake?.();
   }
 
-  /** Resolves after `ms`, or as soon as it was rung since the last time it resolved. */
+  /** Resolves after `ms`, or as soon as a ring occurs; a ring since the last sleep counts. */
   async sleep(ms: number): Promise<void> {
     if (!this.#isRung && ms > 0) {
       await new Promise<void>((resolve) => {

@@ -52,12 +52,12 @@ import { StoreSpace } from './store-space.ts';
 import { openVault, type Vault, vaultExists } from '../security/vault.ts';
 
 export interface Storage {
-  /** Of `space`, which sees what fails on it. */
+  /** The port of `space`, which observes its failures. */
   readonly sql: Sql;
   readonly space: StoreSpace;
-  /** For reads with a short deadline, however busy `sql` is: connections of its own. */
+  /** Separate connections for reads with a short deadline, independent of the load on `sql`. */
   readonly epochSql: Sql;
-  /** Behind `sql`. */
+  /** The pool behind `sql`. */
   readonly pool: Pool;
   readonly vault: Vault;
   readonly masterKey: KeyObject;
@@ -70,13 +70,13 @@ export interface Storage {
 
 const EPOCH_TIMEOUT_MS = 1_000;
 
-/** Opens them in order; what was opened is put on the stack for its owner to close. */
+/** Opens the stores in order. The owner of the stack closes them. */
 export async function openStorage(options: StoresOptions, opened: AsyncDisposableStack): Promise<Storage> {
   const { config, log } = options;
   const { pool, ...places } = await openStores(options, opened);
   const space = new StoreSpace({ sql: postgresSql(pool), log });
   const { sql } = space;
-  // Where a vault is, another process or an earlier run made its key.
+  // When a vault exists, another process or an earlier run made its key.
   const masterKey = await loadMasterKey(config.keyFile, { mayMake: !(await vaultExists(sql)) });
   const shared = config.sharedKeysFile === null ? null : await loadSharedKeys(config.sharedKeysFile);
   const vault = await openVault(sql, masterKey, shared);
@@ -91,14 +91,14 @@ export interface CoreOptions extends StoresOptions {
   readonly baseUrl: string;
   readonly clock?: Clock;
   readonly metrics?: Metrics;
-  /** Answers that break their schema are errors. */
+  /** Responses that break their schema are errors. */
   readonly strictOutput?: boolean;
 }
 
-/** The TCP connection alone; what is said on it has a minute each time. */
+/** For the TCP connection only; each step on it has a minute. */
 const SMTP_CONNECT_TIMEOUT_MS = 10_000;
 
-/** The ports of a process without read models: only a serving process keeps those. */
+/** The ports of a process without read models, which only a serving process maintains. */
 export type CorePorts = Omit<Ports, 'readModels'> & {
   readonly directory: DirectoryCopy;
   readonly feed: FeedFollower;
@@ -111,7 +111,7 @@ export interface Core extends AsyncDisposable {
   readonly storage: Storage;
 }
 
-/** Opens all of it in order; what was opened is closed again when a later step fails. */
+/** Opens everything in order; when a later step fails, what was opened is closed. */
 export async function openCore(options: CoreOptions): Promise<Core> {
   const { clock = systemClock } = options;
   await using opened = new AsyncDisposableStack();
@@ -153,14 +153,14 @@ async function openPorts(
     },
   };
   const mail = openMail(options, withoutMail, opened);
-  // A mailbox is paused or removed in one process; each process ends its own connections.
+  // A mailbox is paused or removed in one process; every process closes its own connections.
   ground.directory.onMailboxChange((change) => {
     if (endsConnections(change)) void mail.disconnect(change.id);
   });
   return { ...withoutMail, mail };
 }
 
-/** What the others stand on; what keeps something running ends with the core. */
+/** The parts that the others depend on. What keeps something running ends with the core. */
 async function openGround(options: Options, storage: Storage, opened: AsyncDisposableStack) {
   const { config, log, clock, metrics } = options;
   const { sql, epochSql, vault, masterKey } = storage;
@@ -233,13 +233,13 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
 /** For work that reads no read model. */
 const noReadModels: ReadModels = { waitFor: () => Promise.resolve(false) };
 
-/** The mail side; what it meets is put into the mailboxes' states. */
+/** The mail side; failures and recoveries are recorded as states of the mailboxes. */
 function openMail(
   { config, log, metrics }: CoreOptions,
   others: Omit<CorePorts, 'mail'>,
   opened: AsyncDisposableStack,
 ): ImapGateway {
-  // A state that cannot be written now is written at the next sign of it.
+  // A state that cannot be written now is written at the next occasion.
   const note = (mailboxId: string, written: Promise<void>): void => {
     written.catch((error: unknown) => {
       log.warn('mailbox: state not recorded', { mailbox_id: mailboxId, error: String(error) });
@@ -259,7 +259,7 @@ function openMail(
       index: others.mailIndex,
       mailboxOf: (mailboxId) => {
         const mailbox = others.directory.state.mailboxes.get(mailboxId);
-        // What rests is not answered from its copy either; the live way says why.
+        // A paused mailbox is not answered from its mirror either; the live path returns the reason.
         if (mailbox === undefined || mailbox.state === 'paused') return null;
         return {
           mailboxNumber: mailbox.number,

@@ -1,4 +1,4 @@
-/** Every setting of the gateway, as environment variables. What is not here is not a setting. */
+/** Every setting of the gateway, as environment variables. Anything else is not a setting. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { LAST_BLOCK } from '../../commands/mailboxes/mailbox-number.ts';
@@ -7,13 +7,16 @@ import { LEVELS } from '../observability/json-log.ts';
 
 export interface SettingFacts {
   readonly description: string;
-  /** What holds when it is not set. */
+  /** The value when it is not set. */
   readonly fallback: string;
-  /** A secret may come from the file that `<NAME>_FILE` names, and is never repeated in a message. */
+  /** A secret may be read from the file that `<NAME>_FILE` names. Messages never repeat it. */
   readonly secret?: true;
 }
 
-/** What one process may be: the faces, the read models' leader, the background work on mailboxes, the stores. */
+/**
+ * The roles of one process: the adapters, the leader of the read models, the background work on mailboxes,
+ * the stores.
+ */
 export const ROLES = ['api', 'projector', 'mail', 'embedded'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -41,7 +44,7 @@ const list = (message: string, accepts: (item: string) => boolean) =>
     .transform((text) => text.split(',').map((item) => item.trim()))
     .refine((items) => items.every(accepts), message);
 
-/** By its scheme only: `esdb://` may name several hosts, which no URL parser takes. */
+/** Tests only the scheme: `esdb://` may name several hosts, which URL parsers reject. */
 const address = (schemes: readonly string[]) =>
   z
     .string()
@@ -58,7 +61,10 @@ const isRole = (text: string): boolean => ROLES.some((role) => role === text);
 
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
 
-/** What an operator registers at a mail provider. Without client id and secret its mailboxes cannot be authorized. */
+/**
+ * The registration of the gateway at a mail provider. Without client id and secret its mailboxes cannot be
+ * authorized.
+ */
 function providerSettings(title: string, issuer: string) {
   const fallback = `no ${title} mailboxes with OAuth`;
   return {
@@ -270,7 +276,7 @@ function isBaseUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && search === '' && hash === '' && !text.endsWith('/');
 }
 
-/** Plain HTTP only on this machine, where nobody listens in. */
+/** Plain HTTP only on this machine, where no other party can read it. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, search, hash } = new URL(text);
@@ -278,7 +284,7 @@ function isIssuer(text: string): boolean {
   return search === '' && hash === '' && (protocol === 'https:' || (protocol === 'http:' && isLocal));
 }
 
-/** Shape only; the egress guard reads the network itself. */
+/** Tests only the form; the egress guard parses the network. */
 function isNetwork(text: string): boolean {
   return /^\[?[0-9A-Fa-f:.]+(\/\d{1,3})?\]?(:(\d{1,5}|\*))?$/.test(text);
 }

@@ -1,4 +1,4 @@
-/** The environment read once at the start: everything wrong with it is said together, in a sentence each. */
+/** The environment, read once at the start. All errors in it are reported together, one sentence each. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describeSettings, Settings } from './config-schema.ts';
@@ -23,11 +23,11 @@ export interface Config {
   readonly keyFile: string;
   /** Null = the installation makes keys of its own. */
   readonly sharedKeysFile: string | null;
-  /** Null = the embedded server, here or beside. `directUrl` is for locks and LISTEN. */
+  /** Null = the embedded server, of this process or one beside it. `directUrl` is for locks and LISTEN. */
   readonly database: { readonly url: string; readonly directUrl: string } | null;
-  /** Null = the embedded node, here or beside. */
+  /** Null = the embedded node, of this process or one beside it. */
   readonly eventStoreUrl: string | null;
-  /** Of the embedded node; 0 = a free one, kept in `dataDir`. */
+  /** The port of the embedded node; 0 = a free one, kept in `dataDir`. */
   readonly storePort: number;
   readonly allowedOrigins: readonly string[];
   /** As written: `CIDR` or an address. */
@@ -40,17 +40,17 @@ export interface Config {
   readonly mcpTextBlock: boolean;
   readonly mailboxNumberBlock: number;
   readonly limits: Limits;
-  /** How long a lease of a process that died lasts (`contract.md` 10). */
+  /** How long the lease of a dead process lasts (`contract.md` 10). */
   readonly leaseMs: number;
   readonly sendTimes: SendTimes;
 }
 
-/** Where every EventStoreDB client looks first. */
+/** The default port of every EventStoreDB client. */
 const EVENTSTORE_PORT = 2113;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is wrong with the environment, one sentence per line. */
+/** The errors in the environment, one sentence per line. */
 export class ConfigError extends Error {
   readonly sentences: readonly string[];
   constructor(sentences: readonly string[]) {
@@ -60,7 +60,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The configuration of this environment. Throws `ConfigError`. An empty variable counts as not set. */
+/** The configuration of this environment. An empty variable counts as not set. Throws `ConfigError`. */
 export function loadConfig(env: Environment): Config {
   const described = describeSettings();
   const known = described.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name]));
@@ -95,11 +95,11 @@ export function loadConfig(env: Environment): Config {
   return toConfig(parsed.data);
 }
 
-/** True for a process that is there for others alone: no face, no keys. */
+/** True for a process that only runs stores for others: no adapter, no keys. */
 export const runsStoresOnly = (roles: ReadonlySet<Role>): boolean =>
   roles.size === 1 && roles.has('embedded');
 
-/** The text of a setting, for a secret possibly from its file. What is wrong goes to `sentences`. */
+/** The text of a setting; a secret may come from its file. Errors are added to `sentences`. */
 function readSetting(
   { name, secret }: SettingDescription,
   env: Environment,

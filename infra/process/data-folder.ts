@@ -1,10 +1,10 @@
-/** `DATA_DIR` as a command meets it: writable, or not there yet. */
+/** `DATA_DIR` for a command: writable, or not yet created. */
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { pathExists } from '../platform/path-exists.ts';
 
-/** Makes the folder where it is not there. Throws one sentence when this process may not write in it. */
+/** Creates the folder when missing. Throws one sentence when this process may not write in it. */
 export function openDataFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true });
@@ -18,22 +18,25 @@ export function openDataFolder(dataDir: string): void {
   }
 }
 
-/** Where a start keeps the embedded database. */
+/** The place of the embedded database. */
 const CLUSTER = join('postgres', 'cluster');
 
 /**
- * For commands on a gateway that exists. Throws one sentence when its stores should lie in `DATA_DIR` and do not, as after a
- * slip in its name; nothing is written.
+ * For commands that require an existing gateway. Throws one sentence when its stores should be in `DATA_DIR`
+ * but are not, as after a typo in the name. Writes nothing.
  */
 export async function requireGateway({ dataDir, database }: Config): Promise<void> {
   if (database !== null || (await pathExists(join(dataDir, CLUSTER)))) return;
   throw new Error(`There is no gateway in ${dataDir}: set DATA_DIR to the folder of yours.`);
 }
 
-/** Where a restore makes the database; under its real name it stands only when it is whole. */
+/** The folder in which a restore creates the database. It gets its real name only when it is complete. */
 export const UNFINISHED = 'postgres.unfinished';
 
-/** Throws one sentence: a start here would begin an empty home beside the one that was to come back. */
+/**
+ * Throws one sentence after an interrupted restore: a start would create an empty home beside the one to
+ * restore.
+ */
 export async function refuseUnfinishedRestore(dataDir: string): Promise<void> {
   const folder = join(dataDir, UNFINISHED);
   if (!(await pathExists(folder))) return;

@@ -1,10 +1,10 @@
-/** Why a process should end: a signal, or the death of the npm that started it. */
+/** Why a process should end: a signal, or the end of the npm that started it. */
 
 const PARENT_CHECK_MS = 500;
 
 /**
- * Resolves when the process is asked to end: SIGINT, SIGTERM, SIGHUP, or a parent that is gone. An npm that was killed
- * cannot pass a signal on; without this its gateway would go on holding port and data folder.
+ * Resolves when the process is asked to end: SIGINT, SIGTERM, SIGHUP, or the end of its parent. An npm that
+ * was killed cannot forward a signal; its gateway would keep port and data folder.
  */
 export function endRequested(): Promise<string> {
   return new Promise((resolve) => {

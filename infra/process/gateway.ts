@@ -1,4 +1,7 @@
-/** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
+/**
+ * A gateway process in its roles: opens the core, follows or leads the read models, serves the adapters,
+ * works on mailboxes.
+ */
 import type { Log, Ports } from '../../commands/ports/ports.ts';
 import { runSweepers } from '../background/sweepers.ts';
 import type { Config } from './config.ts';
@@ -20,39 +23,41 @@ import { readinessChecks } from './readiness.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly ports: Ports;
-  /** Where this process listens. */
+  /** The address on which this process listens. */
   readonly address: string;
-  /** Under which callers reach it: the same for all replicas. */
+  /** The address that callers use: the same for all replicas. */
   readonly baseUrl: string;
   /** False when only health checks are answered. */
   readonly hasFaces: boolean;
   readonly databaseUrl: string;
   readonly directUrl: string;
   readonly eventStoreUrl: string;
-  /** The same event store for processes beside this one. */
+  /** The same event store, for processes beside this one. */
   readonly sharedEventStoreUrl: string;
 }
 
 export interface GatewayOptions extends Omit<CoreOptions, 'baseUrl' | 'config' | 'log'> {
   readonly config: Config;
   readonly log: Log;
-  /** How often the workers of mailboxes do what; tests shorten it. */
+  /** The intervals of the mailbox workers; tests shorten them. */
   readonly mailTimes?: Partial<SyncTimes>;
 }
 
-/** Starts everything and resolves when requests are answered. Throws one sentence when a part cannot start. */
+/**
+ * Starts everything and resolves when requests are answered. Throws one sentence when a part cannot start.
+ */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log } = options;
   const { host, roles } = config;
   await using opened = new AsyncDisposableStack();
-  // The address is part of tokens, so the port must be known before anything listens.
+  // Tokens contain the address, so the port must be known before anything listens.
   const port = config.port === 0 ? await freePort(host) : config.port;
   await requirePorts(config);
   const address = `http://${host}:${String(port)}`;
   const baseUrl = config.baseUrl ?? address;
   const metrics = createMetrics();
   const edge = { trustedProxies: config.trustedProxies, maxConnections: config.maxConnections };
-  // Whoever supervises the process sees that it lives while it waits for its stores.
+  // Health checks show the supervisor that the process lives while it waits for its stores.
   const http = await startHttpServer({ host, port, log, metrics, ...edge });
   opened.defer(() => http.close());
   const core = opened.use(await openCore({ ...options, baseUrl, metrics }));
@@ -68,9 +73,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { directUrl } = core.storage;
   const faces = roles.has('api') ? openAdapters({ ports, directUrl, allowedOrigins }, opened) : null;
   http.serve({ faces, checks: readinessChecks(core, projector) });
-  // Before what its calls stand on.
+  // Closed before the parts that its calls depend on.
   opened.defer(() => http.close());
-  // Before the listener waits for the calls that are open.
+  // Ended before the listener waits for open calls.
   opened.defer(() => {
     core.ports.feed.end();
   });
@@ -93,7 +98,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { ...facts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** Throws one sentence for a port of the settings that another program has. */
+/** Throws one sentence for a configured port that another program uses. */
 export async function requirePorts({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
   if (port !== 0) await requireFree(host, port);
   if (metricsPort !== null) await requireFree(metricsHost, metricsPort, METRICS_SETTINGS);
@@ -114,7 +119,7 @@ function startReadModels(
   });
 }
 
-/** Starts the loops; the answer ends them. */
+/** Starts the loops; the returned function ends them. */
 function startBackground(
   ports: Ports,
   core: Core,

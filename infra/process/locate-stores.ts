@@ -1,15 +1,18 @@
-/** Where the stores are, for a process that runs none: from the settings, or of the process on the same folder. */
+/**
+ * The addresses of the stores, for a process that runs none: from the settings, or from the process on the
+ * same folder.
+ */
 import type { Config } from './config.ts';
 import { requireGateway } from './data-folder.ts';
 import { isAlive, readRunFile, type RunFacts } from './run-file.ts';
 
-/** The facts of the process that owns `DATA_DIR` and lives, or null. */
+/** The facts of the living process that owns `DATA_DIR`, or null. */
 export async function runningOwner(dataDir: string): Promise<RunFacts | null> {
   const facts = readRunFile(dataDir);
   return facts !== null && (await isAlive(facts)) ? facts : null;
 }
 
-/** The configuration with what is not set taken from the running owner of the folder. */
+/** The configuration; settings that are not set are taken from the running owner of the folder. */
 export const beside = (config: Config, facts: RunFacts): Config => ({
   ...config,
   baseUrl: config.baseUrl ?? facts.base_url,
@@ -18,8 +21,8 @@ export const beside = (config: Config, facts: RunFacts): Config => ({
 });
 
 /**
- * The configuration of a command on the machine: beside the process that runs on the folder, or by itself. Throws one
- * sentence, also where there is no gateway yet and the command may not make one.
+ * The configuration of a command on the machine: on the stores of the process that runs on the folder, or on
+ * its own. Throws one sentence, also when no gateway exists and the command may not create one.
  */
 export async function forCommand(
   config: Config,
@@ -32,7 +35,7 @@ export async function forCommand(
   return { owner, config: complete };
 }
 
-/** The configuration of a process with these roles, nothing left open. Throws one sentence that says what to set. */
+/** The complete configuration of a process with these roles. Throws one sentence that names what to set. */
 export async function withStores(config: Config): Promise<Config> {
   const { roles, database, eventStoreUrl, dataDir } = config;
   if (roles.has('embedded') || (database !== null && eventStoreUrl !== null)) return config;

@@ -1,4 +1,4 @@
-/** Where and as whom a mailbox is connected: settings from the directory, a login that is good now. */
+/** The connection settings of a mailbox: servers from the directory, and a currently valid login. */
 import type { Directory } from '../../commands/ports/directory.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { MailLogins } from '../../commands/ports/mail-logins.ts';
@@ -7,8 +7,8 @@ import type { MailboxChange } from '../directory/memory-directory.ts';
 import type { MailboxSettings } from '../mail/imap-gateway.ts';
 
 /**
- * `refused` is the login that the mail server just turned away: an access token is replaced then. Throws `not_found`,
- * `conflict` for a paused mailbox, and what `MailLogins.current` throws.
+ * `refused` is the login that the mail server just rejected: an access token is then replaced. Throws
+ * `not_found`, `conflict` for a paused mailbox, and what `MailLogins.current` throws.
  */
 export async function mailSettingsOf(
   directory: Directory,
@@ -26,8 +26,8 @@ export async function mailSettingsOf(
 }
 
 /**
- * True when connections made before the change are none of the mailbox's any more: it rests, is gone or unknown, has to be
- * authorized anew, or was given another login or server. All of these but the first two let it wait to be connected.
+ * True when connections made before the change must end: the mailbox was paused or removed, is unknown, or is
+ * pending because it requires a new authorization or has another login or server.
  */
 export const endsConnections = ({ before, now }: MailboxChange): boolean =>
   before !== null &&

@@ -1,4 +1,4 @@
-/** `npm start`: the gateway, configured by the environment alone. */
+/** `npm start`: the gateway, configured by the environment only. */
 import { runProcess } from './run-process.ts';
 
 await runProcess(process.env);

@@ -1,13 +1,13 @@
-/** What must answer before this process takes requests. */
+/** The conditions for this process to accept requests. */
 import type { Checks } from '../http/health-router.ts';
 import type { Core } from './composition.ts';
 import { MOST_COUNTED } from '../projector/lag.ts';
 import type { Projector } from '../projector/projector.ts';
 
-/** A read model this far behind shows a past that callers would take for the present. */
+/** A read model further behind shows a past that callers would take for the present. */
 const MOST_LAG_SECONDS = 30;
 
-/** Named checks; each resolves with facts that anybody may know, or throws with what is wrong. */
+/** Named checks. Each resolves with public facts, or throws the problem. */
 export const readinessChecks = ({ ports, storage }: Core, projector: Projector): Checks => ({
   database: async () => {
     await ports.sql.query('select 1');
@@ -35,7 +35,7 @@ export const readinessChecks = ({ ports, storage }: Core, projector: Projector):
 
 function behind(events: number, seconds: number): string {
   const age = `${seconds.toFixed(0)} s`;
-  // No event known to wait: nobody could look for so long.
+  // No waiting event is known: the position could not be read for that long.
   if (events === 0) return `how far the read models are has not been known for ${age}`;
   const count = `${events >= MOST_COUNTED ? 'at least ' : ''}${String(events)}`;
   return `the read models are ${age} behind the log (${count} events wait)`;

@@ -1,4 +1,7 @@
-/** `<DATA_DIR>/run.json`: where the stores of the process that owns the folder answer, for whoever works beside it. */
+/**
+ * `<DATA_DIR>/run.json`: the addresses of the stores of the process that owns the folder, for processes
+ * beside it.
+ */
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -7,9 +10,9 @@ import { processIdentity } from '../postgres/embedded/folder-owner.ts';
 
 const RunFacts = z.object({
   pid: z.int(),
-  /** Tells the process from a later one with its pid. */
+  /** Distinguishes the process from a later one with its pid. */
   process: z.string(),
-  /** Null when nobody said under which address callers reach the gateways beside a process with stores only. */
+  /** Null for a process with stores only, when BASE_URL is not set. */
   base_url: z.string().nullable(),
   database_url: z.string(),
   database_direct_url: z.string(),
@@ -20,21 +23,21 @@ export type RunFacts = z.output<typeof RunFacts>;
 
 const fileIn = (dataDir: string): string => join(dataDir, 'run.json');
 
-/** The facts left by a run, or null when there are none or they cannot be read. */
+/** The facts left by a run, or null when they are missing or unreadable. */
 export function readRunFile(dataDir: string): RunFacts | null {
   if (!existsSync(fileIn(dataDir))) return null;
   try {
     const parsed = RunFacts.safeParse(JSON.parse(readFileSync(fileIn(dataDir), 'utf8')));
     return parsed.success ? parsed.data : null;
   } catch {
-    // Removed meanwhile, or of another version: as good as none.
+    // Removed meanwhile, or written by another version: counts as missing.
     return null;
   }
 }
 
 type OwnFacts = Omit<RunFacts, 'pid' | 'process' | 'started_at'>;
 
-/** What the file says of a process with these stores. */
+/** The file's facts for a process with these stores. */
 export const runFactsOf = (running: {
   readonly baseUrl: string | null;
   readonly databaseUrl: string;
@@ -47,7 +50,7 @@ export const runFactsOf = (running: {
   eventstore_url: running.sharedEventStoreUrl,
 });
 
-/** Of this process, readable by its owner only: the addresses hold passwords. */
+/** Writes the facts of this process, readable by its owner only: the addresses contain passwords. */
 export async function writeRunFile(dataDir: string, facts: OwnFacts, clock: Clock): Promise<void> {
   const { pid } = process;
   const identity = (await processIdentity(pid)) ?? '';
@@ -66,10 +69,10 @@ export const removeRunFile = (dataDir: string): void => {
 export const isAlive = async ({ pid, process: identity }: RunFacts): Promise<boolean> =>
   (await processIdentity(pid)) === identity;
 
-/** How long an earlier run whose npm was killed may take to end itself. */
+/** How long an earlier run may take to end after its npm was killed. */
 const HAND_OVER_MS = 8_000;
 
-/** Waits for an earlier run on this folder to end. Throws one sentence when it goes on. */
+/** Waits for an earlier run on this folder to end. Throws one sentence when it does not. */
 export async function awaitFolder(dataDir: string, clock: Clock): Promise<void> {
   const until = clock.elapsedMs() + HAND_OVER_MS;
   for (;;) {

@@ -1,4 +1,7 @@
-/** What `npm start` and `npm run store` do: one process in its roles, from the environment until it is asked to end. */
+/**
+ * The main function of `npm start` and `npm run store`: runs one process in its roles, configured by the
+ * environment, until it is asked to end.
+ */
 import { isUnfounded } from '../../commands/organisation/found-organisation.ts';
 import { newSetUpLink } from '../../commands/organisation/set-up-organisation.ts';
 import { loadConfig, type Environment, runsStoresOnly } from './config.ts';
@@ -15,10 +18,10 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Asked to end while it waited for a store: no failure. */
+/** The process was asked to end while it waited for a store. Not a failure. */
 class EndedWhileStarting extends Error {}
 
-/** Never throws: what is wrong with the environment or a part is one sentence each on standard error, and exit code 1. */
+/** Never throws: each error becomes one sentence on standard error, and exit code 1. */
 export async function runProcess(env: Environment): Promise<void> {
   try {
     await untilEnded(env);
@@ -43,7 +46,7 @@ async function untilEnded(env: Environment): Promise<void> {
   const isOwner = roles.has('embedded');
   if (isOwner) await awaitFolder(dataDir, systemClock);
   await using opened = new AsyncDisposableStack();
-  // First in, last out: the run file stands until everything is closed.
+  // Added first, so disposed last: the run file remains until everything is closed.
   const folder = opened.use(new DisposableStack());
   const log = createJsonLog(config.logLevel);
   const options = { config: await withStores(config), log, progress: say, ending: ending.signal };

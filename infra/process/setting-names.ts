@@ -1,6 +1,6 @@
-/** Finds variables that were meant as settings and are none: a misspelt setting must not be silently without effect. */
+/** Finds variables that were meant as settings: a misspelt setting must not be ignored silently. */
 
-/** Nobody else's variables begin with these. */
+/** No other program's variables begin with these. */
 const FAMILIES = [
   'GATEWAY_',
   'EGRESS_',
@@ -19,7 +19,7 @@ const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w
 /** Read by the test suite. */
 const TEST_SETTINGS = new Set(['EVENTSTORE_TEST_URL']);
 
-/** One sentence for each name that is no setting and looks like one. `known` holds every accepted name. */
+/** One sentence for each unknown name that resembles a setting. `known` contains every accepted name. */
 export function misspeltSettings(names: readonly string[], known: readonly string[]): readonly string[] {
   const accepted = new Set(known);
   return names
@@ -38,11 +38,14 @@ function complaint(name: string, known: readonly string[]): string | null {
   return ofFamily ? `${name} is not a setting of this version.` : null;
 }
 
-/** One slip in a short name, two in a long one; HOME is not HOST. */
+/** One typo in a short name, two in a long one. HOME is not HOST. */
 const isNear = (name: string, candidate: string): boolean =>
   editDistance(name, candidate) <= (candidate.length < 10 ? 1 : 2);
 
-/** Insertions, deletions, substitutions and swaps of neighbours between two texts (optimal string alignment). */
+/**
+ * Insertions, deletions, substitutions and transpositions of neighbours between two texts (optimal string
+ * alignment).
+ */
 function editDistance(left: string, right: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, column) => column);

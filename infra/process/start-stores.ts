@@ -1,4 +1,4 @@
-/** Connects to Postgres and the event store that the settings name, or starts embedded ones. */
+/** Connects to the configured Postgres and event store, or starts embedded ones. */
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Log } from '../../commands/ports/ports.ts';
@@ -16,14 +16,14 @@ import { reachDatabase } from '../postgres/reach-database.ts';
 import { whenReached } from './when-reached.ts';
 
 export interface StoresOptions {
-  /** What it leaves open is embedded here. */
+  /** Stores without an address are embedded. */
   readonly config: Config;
   readonly log: Log;
   /** Called before each long step. */
   readonly progress?: (step: string) => void;
   /**
-   * A start waits for an external store that does not answer until this aborts; then its reason is thrown. Absent = such a
-   * store is an error at once.
+   * A start waits for an unreachable external store until this aborts, then throws its reason. Absent = an
+   * unreachable store is an error at once.
    */
   readonly ending?: AbortSignal;
 }
@@ -38,10 +38,10 @@ export interface Stores {
   readonly sharedEventStoreUrl: string;
 }
 
-/** For the reads of the embedded event node; each takes one for a page at a time. */
+/** Serves the reads of the embedded event node; each uses one for a page at a time. */
 const NODE_CONNECTIONS = 8;
 
-/** Opens them in order, the schema brought up to date; what was opened is put on the stack for its owner to close. */
+/** Opens the stores in order and brings the schema up to date. The owner of the stack closes them. */
 export async function openStores(options: StoresOptions, opened: AsyncDisposableStack): Promise<Stores> {
   const { config, log } = options;
   openDataFolder(config.dataDir);
@@ -89,7 +89,7 @@ async function openOwnNode(
   const portFile = join(config.dataDir, 'store-port');
   const port = config.storePort === 0 ? ((await readPort(portFile)) ?? (await freePort())) : config.storePort;
   const access = await openNodeAccess(join(config.dataDir, 'event-node'));
-  // A pool of its own: slow queries of the gateway delay no read of events.
+  // A separate pool: slow queries of the gateway do not delay reads of events.
   const pool = openPool({ url: databaseUrl, log, size: NODE_CONNECTIONS });
   opened.defer(() => pool.end());
   const database = { pool, isPoolDirect: databaseUrl === directUrl, directConnection };
@@ -102,7 +102,7 @@ async function openOwnNode(
   return node;
 }
 
-/** The gRPC server gives the reason in its text only. */
+/** The gRPC server reports the reason only in its text. */
 const isInUse = (error: unknown): boolean => error instanceof Error && error.message.includes('EADDRINUSE');
 
 const nodePortTaken = ({ storePort }: Config, port: number, portFile: string): Error =>

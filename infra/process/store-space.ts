@@ -1,23 +1,26 @@
 /**
- * Whether the stores have room. A write that fails for want of it tells; from then on this process is not ready, until a
- * write of its own finds room again.
+ * Whether the stores have space. After a write fails for lack of space this process is not ready, until a
+ * probe write succeeds.
  */
 import type { Log, Sql } from '../../commands/ports/ports.ts';
 import { SingleFlight } from '../concurrency/single-flight.ts';
 import { DiskFull } from '../platform/disk-full.ts';
 
-/** A megabyte in new pages: what is written over old ones finds room on a full disk, too. Gone with its transaction. */
+/**
+ * A megabyte in new pages: writes to existing pages succeed even on a full disk. The table is dropped with
+ * its transaction.
+ */
 const PROBE = `create temp table space_probe on commit drop as
   select repeat(md5(i::text), 30) as filler from generate_series(1, 1000) as i`;
 
 export interface StoreSpaceOptions {
-  /** Asked with a write of its own. */
+  /** Receives the probe writes. */
   readonly sql: Sql;
   readonly log: Log;
 }
 
 export class StoreSpace {
-  /** The database port of the process; its failures are seen here. */
+  /** The database port of the process; this class observes its failures. */
   readonly sql: Sql;
   readonly #options: StoreSpaceOptions;
   #isFull = false;
@@ -32,7 +35,7 @@ export class StoreSpace {
     };
   }
 
-  /** A write found no room; the log is told once for each time that this begins. */
+  /** Records that a write found no space. Logged once per outage. */
   readonly noteFull = (error: DiskFull): void => {
     if (this.#isFull) return;
     this.#isFull = true;
@@ -41,13 +44,13 @@ export class StoreSpace {
     });
   };
 
-  /** Throws `NoSpaceLeft` while writes find no room, and what else keeps the database from answering. */
+  /** Throws `DiskFull` while writes find no space, and any other failure of the database. */
   async check(): Promise<void> {
     if (!this.#isFull) return;
     await this.#probes.join('space', () => this.#ask());
   }
 
-  /** True while writes find no room. */
+  /** True while writes find no space. */
   async isFull(): Promise<boolean> {
     await this.check().catch((error: unknown) => {
       if (!(error instanceof DiskFull)) throw error;

@@ -1,4 +1,6 @@
-/** `npm run store`: Postgres and an event store for any EventStoreDB client, and nothing else. The same as ROLES=embedded. */
+/**
+ * `npm run store`: only Postgres and an event store for any EventStoreDB client. The same as ROLES=embedded.
+ */
 import { runProcess } from './run-process.ts';
 
 await runProcess({ ...process.env, ROLES: 'embedded' });

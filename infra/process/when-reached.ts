@@ -1,4 +1,4 @@
-/** A process that is started while a store of somebody else's is away waits for it instead of ending. */
+/** A process that starts while an external store is unreachable waits for it instead of ending. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import { Backoff } from '../concurrency/backoff.ts';
@@ -6,8 +6,9 @@ import { Backoff } from '../concurrency/backoff.ts';
 const TOLD_EVERY_MS = 60_000;
 
 /**
- * Tries until the store answers, an attempt a second at most. Without a signal the first failure is thrown; with one, what is
- * not `store_unavailable`, for only somebody else can mend it, and the signal's reason when it aborts.
+ * Retries until the store answers, with growing pauses. Without a signal the first failure is thrown. With
+ * one, errors other than `store_unavailable` are thrown, as waiting cannot fix them, and the signal's reason
+ * when it aborts.
  */
 export async function whenReached(
   store: string,
