@@ -1,11 +1,14 @@
-/** What an attachment may be, whatever its sender calls it: policy judges it as each of these, and the strictest holds. */
+/**
+ * The possible types of an attachment, whatever its sender declares. Policy evaluates each, and the strictest
+ * result applies.
+ */
 import { fileTypeFromBuffer } from 'file-type';
 import { extensions } from 'mime-types';
 
-/** Enough for every format that is told by how it begins. */
+/** Enough for every format that is recognized by its first bytes. */
 const LEADING_BYTES = 4_100;
 
-/** The type that the leading bytes tell, null where they tell none. Reads no further than it has to. */
+/** The type recognized from the leading bytes, else null. Reads no further than required. */
 export async function sniffedType(
   bytes: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<string | null> {
@@ -20,7 +23,7 @@ export async function sniffedType(
   return found?.mime ?? null;
 }
 
-/** Every type that a name's extension stands for (the IANA registry and those of Apache and nginx). */
+/** Every type of a file extension (the IANA registry and those of Apache and nginx). */
 const typesByExtension: ReadonlyMap<string, readonly string[]> = new Map(
   [
     ...Map.groupBy(
@@ -33,7 +36,7 @@ const typesByExtension: ReadonlyMap<string, readonly string[]> = new Map(
 export interface TypedAttachment {
   readonly content_type: string;
   readonly filename: string | null;
-  /** Absent of what was written before bytes were looked at. */
+  /** Absent in records written before bytes were inspected. */
   readonly sniffed_type?: string | null | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What receivers found out about a message's sender: `Authentication-Results` headers (RFC 8601). */
+/** The receivers' verdicts on a message's sender: `Authentication-Results` headers (RFC 8601). */
 
 /** Result words of RFC 8601 2.7. */
 export const AUTHENTICATION_RESULTS = [
@@ -9,16 +9,16 @@ type Result = (typeof AUTHENTICATION_RESULTS)[number];
 const METHODS = ['spf', 'dkim', 'dmarc'] as const;
 export type Verdicts = Partial<Record<(typeof METHODS)[number], Result>>;
 
-/** One header: who says so (authserv-id, lower case), and what. */
+/** One header: the authserv-id (lower case) and its results. */
 export interface AuthenticationResults extends Verdicts {
   readonly by: string;
 }
 
 const MAX_CHARS = 10_000;
-/** Servers on the way add one each. */
+/** Every server on the path adds one. */
 const MAX_HEADERS = 10;
 
-/** The headers as they stand, topmost first. */
+/** The headers in their order, topmost first. */
 export const authenticationResultsOf = (headers: readonly string[]): readonly AuthenticationResults[] =>
   headers.slice(0, MAX_HEADERS).map((header) => {
     const [id = '', ...clauses] = clausesOf(header.slice(0, MAX_CHARS));
@@ -26,8 +26,8 @@ export const authenticationResultsOf = (headers: readonly string[]): readonly Au
   });
 
 /**
- * What the topmost header of a trusted authserv-id says; empty without one. Anybody may write such a header: the one a trusted
- * server adds stands above all that the message came with.
+ * The results in the topmost header of a trusted authserv-id; empty without one. Any sender can forge such a
+ * header, but the one that a trusted server adds is above all that arrived with the message.
  */
 export function trustedVerdicts(
   headers: readonly AuthenticationResults[],
@@ -38,7 +38,7 @@ export function trustedVerdicts(
   return verdicts;
 }
 
-/** Of several results of one method, such as two signatures, one that passes is enough; else the first holds. */
+/** Of several results of one method, such as two signatures, one pass is enough; else the first applies. */
 function verdictsOf(clauses: readonly string[]): Verdicts {
   const verdicts: Verdicts = {};
   for (const clause of clauses) {
@@ -51,10 +51,13 @@ function verdictsOf(clauses: readonly string[]): Verdicts {
   return verdicts;
 }
 
-/** A quoted text, an escaped character, or one character that means something. */
+/** A quoted text, an escaped character, or one special character. */
 const TOKENS = /"((?:[^"\\]|\\.)*)"|\\(.)|[();]|[^"\\();]+|["\\]/gs;
 
-/** The header cut at its semicolons; comments (RFC 5322 3.2.2) left out, quoted texts without their quotes. */
+/**
+ * The header split at its semicolons, without comments (RFC 5322 3.2.2) and without the quotes of quoted
+ * texts.
+ */
 function clausesOf(header: string): readonly string[] {
   const clauses = [''];
   let comments = 0;

@@ -1,9 +1,12 @@
-/** Text from mail headers as it is kept: a header line holds no control characters, whatever its encoded words hide. */
+/** Text from mail headers as it is stored: without control characters, which encoded words can hide. */
 
 /** C0 controls and DEL (RFC 5322 2.2: a field body is printable US-ASCII and spaces, decoded words aside). */
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 
-/** Controls become spaces, halves of surrogate pairs U+FFFD: what is left can be stored, compared and sent anywhere. */
+/**
+ * Controls become spaces, halves of surrogate pairs U+FFFD: the result can be stored, compared and sent
+ * anywhere.
+ */
 export const cleanText = (text: string): string => text.toWellFormed().replaceAll(CONTROL, ' ');
 
 /** True when `cleanText` would change nothing. */

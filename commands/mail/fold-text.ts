@@ -1,17 +1,19 @@
-/** Text as it is compared: letters without case, accents or compatibility forms. */
+/** Text for comparison: letters without case, accents or compatibility forms. */
 
 const ASCII = /^[\u0000-\u007f]*$/;
 
 /**
- * NFKD, combining marks dropped, case folded. Upper case is the folded case because it joins what lower case keeps
- * apart (final sigma, sharp s); folding twice gives the same text.
+ * NFKD, combining marks removed, case folded. Upper case is the folded case because it joins what lower case
+ * separates (final sigma, sharp s). Folding is idempotent.
  */
 export function foldText(text: string): string {
   if (ASCII.test(text)) return text.toUpperCase();
   return withoutMarks(withoutMarks(text).toUpperCase());
 }
 
-/** Dropped before as well, which changes nothing but the time: decomposing takes the square of a run of marks. */
+/**
+ * Marks are also removed before, only for speed: decomposition is quadratic in the length of a run of marks.
+ */
 const withoutMarks = (text: string): string =>
   text.replaceAll(MARKS, '').normalize('NFKD').replaceAll(MARKS, '');
 

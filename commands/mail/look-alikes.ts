@@ -1,7 +1,10 @@
-/** Names that look like others (Unicode TS 39): letters of several alphabets in one word, and words that read like another. */
+/**
+ * Names that resemble others (Unicode TS 39): letters of several alphabets in one word, and words that read
+ * like another.
+ */
 import { domainToASCII, domainToUnicode } from 'node:url';
 
-/** Alphabets of which letters look alike, or that are seldom mixed for good reason. */
+/** Alphabets whose letters look alike, or that are rarely mixed legitimately. */
 const SCRIPTS =
   'Latin Greek Cyrillic Armenian Hebrew Arabic Cherokee Georgian Coptic Thai Devanagari Han Hiragana Katakana Hangul ' +
   'Bopomofo Lisu Canadian_Aboriginal';
@@ -10,20 +13,20 @@ const SCRIPT_OF = SCRIPTS.split(' ').map((name) => ({
   matches: new RegExp(`\\p{Script=${name}}`, 'u'),
 }));
 
-/** Mixed as a matter of course (TS 39, 5.2, "highly restrictive"). */
+/** Commonly mixed (TS 39, 5.2, "highly restrictive"). */
 const TOGETHER: readonly ReadonlySet<string>[] = [
   new Set(['Latin', 'Han', 'Hiragana', 'Katakana']),
   new Set(['Latin', 'Han', 'Bopomofo']),
   new Set(['Latin', 'Han', 'Hangul']),
 ];
 
-/** True when the letters of a word come from alphabets that nobody writes one word in. */
+/** True when the letters of a word come from alphabets that are not mixed in one word. */
 export function mixesScripts(word: string): boolean {
   const used = SCRIPT_OF.filter(({ matches }) => matches.test(word)).map(({ name }) => name);
   return used.length > 1 && !TOGETHER.some((set) => used.every((name) => set.has(name)));
 }
 
-/** Latin letters, each followed by those of other alphabets that are taken for it. */
+/** Latin letters, each followed by look-alikes from other alphabets. */
 const LOOK_ALIKES =
   'aаαɑ bЬƅ cсϲⅽ dԁցⅾ eеҽ gɡ hһհ iіıιɩ jјϳ kκк lӏⅼ mмⅿ nոп oоοօ pрρ qԛզ rг sѕ tтτ uυս vѵνⅴ wԝω xхχⅹ yуγү';
 const TAKEN_FOR: ReadonlyMap<string, string> = new Map(
@@ -32,7 +35,7 @@ const TAKEN_FOR: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Each letter as the Latin one it is taken for, accents left out. */
+/** Each letter replaced by its Latin look-alike, without accents. */
 const inLatin = (word: string): string =>
   Array.from(
     word.toLowerCase().normalize('NFKD').replaceAll(/\p{M}/gu, ''),
@@ -48,29 +51,29 @@ const AT_A_GLANCE: readonly (readonly [RegExp, string])[] = [
   [/cl/g, 'd'],
 ];
 
-/** What a name is read as at a glance: two names with one skeleton are taken for each other. */
+/** How a name reads at a glance: two names with one skeleton can be mistaken for each other. */
 export const skeleton = (name: string): string =>
   AT_A_GLANCE.reduce((read, [letters, taken]) => read.replaceAll(letters, taken), inLatin(name));
 
-/** True when a word has no Latin letter and is read as one of Latin letters throughout. */
+/** True when a word has no Latin letter but reads entirely as Latin letters. */
 const readsAsLatin = (word: string): boolean =>
   /[^\x00-\x7f]/.test(word) && /^[a-z]+$/.test(inLatin(word)) && !/\p{Script=Latin}/u.test(word);
 
-/** A domain as it goes over the wire and as it is read, and why not to trust one's eyes; null = no reason. */
+/** A domain in its wire form and its readable form, and a warning when it can deceive; null = no warning. */
 export interface DomainLook {
   readonly ascii: string;
   readonly unicode: string;
   readonly warning: string | null;
 }
 
-/** Looks at a domain; `known` are domains (ASCII) it must not be mistaken for. */
+/** Inspects a domain; `known` are domains (ASCII) it must not be mistaken for. */
 export function lookAtDomain(domain: string, known: ReadonlySet<string> = new Set()): DomainLook {
   const ascii = domainToASCII(domain.toLowerCase()) || domain.toLowerCase();
   const unicode = domainToUnicode(ascii) || ascii;
   return { ascii, unicode, warning: warningOf(ascii, unicode, known) };
 }
 
-/** Of domains that many others are held against. */
+/** Cached for domains that many others are compared with. */
 const shapes = new WeakMap<ReadonlySet<string>, ReadonlyMap<string, string>>();
 
 /** Skeleton → the first of these domains that has it. */
@@ -93,10 +96,10 @@ function warningOf(ascii: string, unicode: string, known: ReadonlySet<string>): 
   return null;
 }
 
-/** More are not told one by one. */
+/** Further letters are only counted. */
 const MOST_LETTERS = 4;
 
-/** Which letters of a name are not Latin, each once; empty where all are. */
+/** The letters of a name that are not Latin, each once; empty when all are. */
 export function foreignLetters(name: string): string {
   const letters = [...new Set(name)].filter(
     (letter) => /\p{L}/u.test(letter) && !/\p{Script=Latin}/u.test(letter),

@@ -1,7 +1,9 @@
 /** The filter of a selection (`contract.md` 4): implicit AND of its keys, groups `any`, `all`, `not`. */
 import { z } from 'zod';
 
-/** No text of a message holds U+0000 or half a surrogate pair, and no database or mail server takes them. */
+/**
+ * No text of a message contains U+0000 or half a surrogate pair, and no database or mail server accepts them.
+ */
 const isSpeakable = (value: string): boolean => value.isWellFormed() && !value.includes('\0');
 const text = z.string().min(1).max(1_000).refine(isSpeakable, 'No U+0000, no half of a surrogate pair.');
 const instant = z.iso
@@ -48,7 +50,10 @@ export interface Filter extends Leaves {
 const MAX_DEPTH = 4;
 const MAX_LEAVES = 50;
 
-/** A group shows as a plain object in JSON Schema (model APIs refuse recursive `$ref`s) and is checked as a filter. */
+/**
+ * A group appears as a plain object in JSON Schema (model APIs refuse recursive `$ref`s) and is validated as
+ * a filter.
+ */
 const anyObject: z.ZodType = z.record(z.string(), z.unknown());
 const group: z.ZodType<Filter> = anyObject
   .pipe(z.lazy(() => FilterObject))
@@ -61,14 +66,14 @@ const FilterObject: z.ZodType<Filter> = z.strictObject({
   not: group.optional(),
 });
 
-/** How many conditions a filter holds, groups counted through. */
+/** The number of conditions in a filter, including its groups. */
 export function countLeaves(filter: Filter): number {
   const { any = [], all = [], not, ...rest } = filter;
   const own = Object.values(rest).filter((value) => value !== undefined).length;
   return [...any, ...all, ...(not ? [not] : [])].reduce((sum, inner) => sum + countLeaves(inner), own);
 }
 
-/** How deep the groups of a filter nest; a filter without groups has depth 0. */
+/** The nesting depth of a filter's groups; a filter without groups has depth 0. */
 export function filterDepth(filter: Filter): number {
   const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
   return inner.length === 0 ? 0 : 1 + Math.max(...inner.map(filterDepth));
@@ -80,5 +85,5 @@ export const FilterSchema: z.ZodType<Filter> = FilterObject.refine(
 ).refine((filter) => filterDepth(filter) <= MAX_DEPTH, `Groups nest at most ${String(MAX_DEPTH)} deep.`);
 
 export const FILTER_KEYS = Object.keys(leaves);
-/** Keys whose truth only the mail server knows; identity lists them as `server_defined`. */
+/** Keys that only the mail server can evaluate; identity lists them as `server_defined`. */
 export const SERVER_DEFINED_FILTERS = ['body_contains', 'header'] as const;

@@ -1,18 +1,18 @@
 /**
- * The one meaning of a filter (`contract.md` 4): a pure predicate over a decoded message, used by every path that
- * answers a selection.
+ * The one definition of a filter's meaning (`contract.md` 4): a pure predicate over a decoded message, used
+ * by every path that answers a selection.
  */
 import { containsFolded } from './fold-text.ts';
 import type { Filter } from './mail-filter.ts';
 import type { Address, FetchedMessage } from './message.ts';
 
-/** A condition whose truth only the mail server knows. */
+/** A condition that only the mail server can evaluate. */
 export type ServerLeaf =
   | { readonly key: 'body_contains'; readonly value: string }
   | { readonly key: 'header'; readonly value: { readonly name: string; readonly contains: string } };
 
 export interface MatchContext {
-  /** What the mail server answered for this message. */
+  /** The mail server's answer for this message. */
   readonly serverSays: (leaf: ServerLeaf, message: FetchedMessage) => boolean;
 }
 
@@ -30,13 +30,13 @@ const inAddress = ({ name, email }: Address, part: string): boolean =>
 const inAny = (addresses: readonly Address[], part: string): boolean =>
   addresses.some((address) => inAddress(address, part));
 
-/** What `from_domain` compares: all behind the last `@`, in lower case. */
+/** The part that `from_domain` compares: everything after the last `@`, in lower case. */
 export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1).toLowerCase();
 const everyAddress = ({ from, to, cc, bcc, replyTo }: FetchedMessage): readonly Address[] => [
   ...from, ...to, ...cc, ...bcc, ...replyTo,
 ]; // prettier-ignore
 
-/** RFC 3501 2.3.2: keywords are the same in every case; they are atoms, so ASCII has all the cases there are. */
+/** RFC 3501 2.3.2: keywords are case-insensitive. They are atoms, so ASCII case is enough. */
 export const foldKeyword = (keyword: string): string =>
   keyword.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 const hasKeyword = ({ keywords }: FetchedMessage, keyword: string): boolean =>
@@ -78,14 +78,15 @@ const LEAF_TESTS: LeafTests = {
     message.attachments.some(({ filename }) => containsFolded(filename, part)),
 };
 
-/** The conditions a filter holds itself, without its groups. */
+/** The filter's own conditions, without its groups. */
 export const leafKeys = (filter: Filter): readonly LeafKey[] =>
   (Object.keys(LEAF_TESTS) as LeafKey[]).filter((key) => filter[key] !== undefined);
 
 type LeafTest = (message: FetchedMessage, value: unknown, context: MatchContext) => boolean;
 
 function leafHolds(key: LeafKey, filter: Filter, message: FetchedMessage, context: MatchContext): boolean {
-  // The table gives each key the test of its own value; TypeScript cannot follow that through a variable key.
+  // The table pairs each key with the test of its value; TypeScript cannot follow that through a variable
+  // key.
   return (LEAF_TESTS[key] as LeafTest)(message, filter[key], context);
 }
 
@@ -101,13 +102,13 @@ export function matches(message: FetchedMessage, filter: Filter, context: MatchC
 
 const FLAG_LEAVES: readonly LeafKey[] = ['seen', 'flagged', 'answered', 'draft', 'keyword', 'not_keyword'];
 
-/** True when flags decide whether a message matches. */
+/** True when the result depends on flags. */
 export function asksForFlags(filter: Filter): boolean {
   const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
   return leafKeys(filter).some((key) => FLAG_LEAVES.includes(key)) || inner.some(asksForFlags);
 }
 
-/** The server-defined conditions of a filter, groups counted through, each once. */
+/** The server-defined conditions of a filter, including its groups, each once. */
 export function serverLeaves(filter: Filter): readonly ServerLeaf[] {
   const own: ServerLeaf[] = [];
   if (filter.body_contains !== undefined) own.push({ key: 'body_contains', value: filter.body_contains });
@@ -117,11 +118,14 @@ export function serverLeaves(filter: Filter): readonly ServerLeaf[] {
   return [...new Map(all.map((leaf) => [leafName(leaf), leaf])).values()];
 }
 
-/** True when who matches tells something of what messages say: such a filter needs `messages:body`, and is a recorded read. */
+/**
+ * True when the matches reveal something of the messages' text: such a filter requires `messages:body` and is
+ * a recorded read.
+ */
 export const looksIntoText = (filter: Filter | undefined): boolean =>
   filter !== undefined && serverLeaves(filter).some(({ key }) => key === 'body_contains');
 
-/** The same text for equal conditions. */
+/** Equal conditions have the same name. */
 export const leafName = (leaf: ServerLeaf): string =>
   leaf.key === 'header'
     ? JSON.stringify([leaf.key, leaf.value.name, leaf.value.contains])

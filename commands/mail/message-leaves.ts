@@ -1,22 +1,24 @@
-/** The parts of a message that hold content (RFC 2045, RFC 2046 5.1), decoded piece by piece, in constant memory. */
+/**
+ * The parts of a message that hold content (RFC 2045, RFC 2046 5.1), decoded in pieces, in constant memory.
+ */
 import { decodePiece, type TransferEncoding } from './transfer-decoding.ts';
 
 export interface LeafPiece {
-  /** Of the part, counted from 0 in the order of the message; multipart containers are none. */
+  /** Index of the part, from 0 in the order of the message; multipart containers do not count. */
   readonly leaf: number;
   /** Decoded. */
   readonly bytes: Uint8Array;
 }
 
 const LF = 0x0a;
-/** RFC 5322 2.1.1 allows 998; a line that is longer is taken as it comes. */
+/** RFC 5322 2.1.1 allows 998; a longer line is processed in pieces as it arrives. */
 const LONGEST_LINE = 8_192;
 const ENCODINGS: Readonly<Record<string, TransferEncoding>> = {
   base64: 'base64',
   'quoted-printable': 'quoted-printable',
 };
 
-/** Each piece of each part; an empty part has none. Throws what the source throws. */
+/** Each piece of each part; an empty part has no piece. Throws what the source throws. */
 export async function* leavesOf(
   message: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<LeafPiece, void, undefined> {
@@ -46,13 +48,13 @@ type Place = 'head' | 'body' | 'between';
 class PartReader {
   #place: Place = 'head';
   #head: string[] = [];
-  /** Of the containers the reader is in, outermost first. */
+  /** Boundaries of the open containers, outermost first. */
   #boundaries: string[] = [];
   #leaf = -1;
   #encoding: TransferEncoding = 'identity';
   #carry: Uint8Array = Buffer.alloc(0);
   #encoded: Buffer[] = [];
-  /** A line's end before a boundary belongs to the boundary. */
+  /** The line end before a boundary belongs to the boundary. */
   #lineEnd: Buffer = Buffer.alloc(0);
   readonly #found: LeafPiece[] = [];
 
@@ -70,7 +72,7 @@ class PartReader {
     this.#lineEnd = line.subarray(length);
   }
 
-  /** What was decoded since the last call. */
+  /** The pieces decoded since the last call. */
   *take(): Generator<LeafPiece, void, undefined> {
     this.#decode(false);
     yield* this.#found.splice(0);

@@ -5,7 +5,7 @@ import type { FetchedText } from './fetched-text.ts';
 export interface FolderRef {
   readonly number: number;
   readonly path: string;
-  /** The last list of the folders did not name it. */
+  /** The latest folder list did not contain it. */
   readonly isMissing?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface MessageRef {
   readonly uid: number;
 }
 
-/** As much of a message as tells it from others. */
+/** The fields that identify a message. */
 export type Identified = Pick<FetchedMessage, 'messageId' | 'subject'>;
 
 export interface Address {
@@ -24,19 +24,24 @@ export interface Address {
 }
 
 export interface AttachmentPart {
-  /** Ordinal among the leaves of the message, from 1: what an attachment id names beside the message's place. */
+  /**
+   * Ordinal among the leaves of the message, from 1. An attachment id contains it with the message's place.
+   */
   readonly part: number;
   readonly filename: string | null;
   readonly contentType: string;
-  /** Decoded octets; without `sizeExact` computed from the encoded size, and off by as much as its lines differ from the usual. */
+  /**
+   * Decoded octets. Without `sizeExact` it is computed from the encoded size, and inexact when line lengths
+   * are unusual.
+   */
   readonly size: number;
-  /** Absent in copies from before it was told: not known. */
+  /** Absent in older stored messages: unknown. */
   readonly sizeExact?: boolean;
   readonly inline: boolean;
   readonly contentId: string | null;
 }
 
-/** One message as fetched, every text decoded. Times are UTC. */
+/** One fetched message, every text decoded. Times are UTC. */
 export interface FetchedMessage {
   readonly ref: MessageRef;
   readonly seen: boolean;
@@ -56,35 +61,41 @@ export interface FetchedMessage {
   readonly cc: readonly Address[];
   readonly bcc: readonly Address[];
   readonly replyTo: readonly Address[];
-  /** Where the sender of a list's mail wants answers to everybody (Mail-Followup-To); absent = not said, or no list. */
+  /**
+   * Where the sender of a list mail requests replies to all (Mail-Followup-To); absent = not given, or no
+   * list.
+   */
   readonly followUpTo?: readonly Address[];
   readonly autoSubmitted: string | null;
   readonly hasAttachments: boolean;
   readonly attachments: readonly AttachmentPart[];
-  /** Topmost first; absent = not known. */
+  /** Topmost first; absent = unknown. */
   readonly authenticationResults?: readonly AuthenticationResults[];
   /** Root Message-ID of the thread: first of References, else In-Reply-To, else its own. */
   readonly threadRoot: string | null;
-  /** Id of its thread; absent while the index of the mailbox is not complete, and where it has no Message-ID to belong anywhere by. */
+  /**
+   * Id of its thread; absent while the mirror of the mailbox is incomplete, and when no Message-ID connects
+   * it to a thread.
+   */
   readonly threadId?: string;
-  /** Ids of other threads that this message, which is not in the index yet, makes one with its own. */
+  /** Ids of other threads that this message, not yet in the mirror, joins with its own. */
   readonly mergedThreads?: readonly string[];
-  /** The provider's id of a message that it may show in several folders (X-GM-MSGID); absent on other servers. */
+  /** The provider's id of a message shown in several folders (X-GM-MSGID); absent on other servers. */
   readonly providerId?: string;
-  /** Numbers of the other folders it lies in, ascending; with `providerId` only. */
+  /** Numbers of the other folders that contain it, ascending; with `providerId` only. */
   readonly alsoIn?: readonly number[];
   readonly text?: FetchedText;
 }
 
-/** Which alternative of a message is read first; the other one where it has no such. */
+/** The preferred alternative of a message; when it is missing, the other one is read. */
 export type BodySource = 'plain' | 'html';
 
 /** One leaf of a message, before its bytes are read. */
 export interface PartDescription extends AttachmentPart {
-  /** How the mail server names it (RFC 3501 6.4.5). */
+  /** Its section on the mail server (RFC 3501 6.4.5). */
   readonly path: string;
   readonly encoding: 'identity' | 'base64' | 'quoted-printable' | 'uuencode';
   readonly charset: string | null;
-  /** Bytes as they lie on the server. */
+  /** Bytes as stored on the server. */
   readonly encodedSize: number;
 }

@@ -8,7 +8,7 @@ export const ORDERS = [
 
 export type Order = (typeof ORDERS)[number];
 
-/** A keyset: the sort value of the last item handed out, and where it lies. */
+/** A keyset: the sort value and the place of the last item returned. */
 export interface Keyset {
   readonly value: string | number;
   readonly folderNumber: number;
@@ -16,38 +16,44 @@ export interface Keyset {
 }
 
 export interface MailQuery {
-  /** In home order (`home-folder.ts`): of a message that lies in several, only the one in the first of them is found. */
+  /**
+   * In the order of `inHomeOrder` (`commands/kernel/folders.ts`): of a message in several folders, only the
+   * one in the first of them is found.
+   */
   readonly folders: readonly FolderRef[];
   readonly filter: Filter;
   readonly order: Order;
   readonly limit: number;
   readonly after: Keyset | null;
-  /** How much is fetched of each hit: only its place, the envelope, everything, or the text too. */
+  /** How much of each hit is fetched: its place, its envelope, or its structure. */
   readonly depth: 'place' | 'envelope' | 'structure';
   readonly textChars: number | null;
-  /** Where the text is taken from; `plain` when absent. */
+  /** The preferred source of the text; absent = `plain`. */
   readonly bodySource?: BodySource;
   /** Only count the hits. */
   readonly countOnly: boolean;
-  /** Whole threads instead of messages, in the order of their first hit; `limit` and `after` count threads. */
+  /** Threads instead of messages, in the order of their first hit; `limit` and `after` count threads. */
   readonly byThread?: boolean;
-  /** The `version` of an answer to this query that the caller still has. */
+  /** The `version` of the answer that the caller already has. */
   readonly knownVersion?: string;
 }
 
 export interface MailQueryAnswer {
   readonly messages: readonly FetchedMessage[];
   readonly next: Keyset | null;
-  /** Hits in all; only with `countOnly`. */
+  /** Total number of hits; only with `countOnly`. */
   readonly count: number | null;
-  /** False where the mail server tells of changed flags only when it is asked for all of them, and was not just now. */
+  /** False when the mail server reports changed flags only in a full fetch, and none was made just now. */
   readonly isExact?: boolean;
-  /** `mail_server` when a filter was evaluated by the server (`body_contains`, `header`). */
+  /** `mail_server` when the server evaluated a filter (`body_contains`, `header`). */
   readonly evaluatedBy: 'gateway' | 'mail_server';
-  /** Changes with whatever the answer depends on; absent where that cannot be known. */
+  /** Changes with everything the answer depends on; absent when that is unknown. */
   readonly version?: string;
-  /** The caller's `knownVersion` is still true, so the answer has no messages. */
+  /** The caller's `knownVersion` is current, so the answer has no messages. */
   readonly unchanged?: true;
-  /** With `byThread`, instead of `messages`: the hits of each thread, newest first; of the others only the place counts. */
+  /**
+   * With `byThread`, instead of `messages`: the hits of each thread, newest first. Only the place of the
+   * others is significant.
+   */
   readonly threads?: readonly (readonly FetchedMessage[])[];
 }

@@ -1,26 +1,29 @@
-/** File names as senders write them, made fit to be shown and to be saved under. */
+/** Senders' file names, made safe to show and to save under. */
 
-/** Most file systems take 255 bytes; what a user agent appends has to fit as well. */
+/** Most file systems allow 255 bytes; a suffix added by a user agent must fit as well. */
 const MAX_CHARS = 150;
-/** Of a longer name only the end is looked at: composing takes the square of a run of marks. */
+/** Only the end of a longer name is processed: composition is quadratic in the length of a run of marks. */
 const MOST_READ_CHARS = 4_096;
-/** An extension this short is kept when the name is cut. */
+/** An extension up to this length is kept when the name is shortened. */
 const MAX_EXTENSION_CHARS = 12;
 
-/** Controls, and the marks that turn the direction of text: `invoice‮fdp.exe` reads like a PDF (Unicode TR 36). */
+/**
+ * Controls, and the marks that change the direction of text: `invoice‮fdp.exe` reads like a PDF (Unicode TR
+ * 36).
+ */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\ufffe\uffff]/gu;
-/** Names that a path or a shell of some system gives a meaning of its own. */
+/** Characters with a special meaning in paths or shells of some systems. */
 const RESERVED = /["*:<>?|]/g;
 
 /**
- * The last piece of the name without controls, direction marks and reserved characters, at most 150 characters long with
- * its extension kept; null when nothing is left.
+ * The last segment of the name without controls, direction marks and reserved characters, shortened to 150
+ * characters with its extension kept; null when nothing is left.
  */
 export function safeFilename(name: string | null): string | null {
   if (name === null) return null;
   const last = name.slice(-MOST_READ_CHARS).normalize('NFC').split(/[/\\]/).at(-1) ?? '';
   const visible = last.replaceAll(INVISIBLE, '').replaceAll(RESERVED, '_').replaceAll(/\s+/g, ' ');
-  // A leading dot hides a file, a trailing one or a space is dropped by some systems.
+  // A leading dot hides a file; some systems drop a trailing dot or space.
   const trimmed = visible.replace(/^[. ]+/, '').replace(/[. ]+$/, '');
   return trimmed === '' ? null : shortened(trimmed);
 }

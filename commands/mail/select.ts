@@ -1,4 +1,4 @@
-/** Input pieces that name messages: a selection, a cardinality, ids. */
+/** Input fields that name messages: a selection, a cardinality, ids. */
 import { z } from 'zod';
 import { FilterSchema } from './mail-filter.ts';
 
@@ -8,7 +8,9 @@ export const MailboxIdParameter = z
   .max(64)
   .describe('The mailbox, as get_identity names it.');
 export const MessageId = z.string().min(1).max(80);
-/** Every message of an operation is one item of its event; 500 keeps that far below the store's limit. */
+/**
+ * Every message of an operation is one item of its event; 500 keeps the event far below the store's limit.
+ */
 export const MAX_MESSAGES = 500;
 export const MessageIds = z.array(MessageId).min(1).max(MAX_MESSAGES).describe('As a query returned them.');
 
@@ -27,7 +29,7 @@ export const Cardinality = z
   .describe('Allowed number of messages; outside of it nothing runs.');
 export type Cardinality = z.output<typeof Cardinality>;
 
-/** What an action runs on: ids, or all matches of a filter. */
+/** The target of an action: ids, or all matches of a filter. */
 export const ActSelect = z.strictObject({
   mailbox_id: z.string().max(64).optional(),
   message_ids: MessageIds.optional(),

@@ -1,16 +1,16 @@
-/** Messages by conversation (`contract.md` 4): the filter `thread_id` and the view `threads`. */
+/** Messages grouped into threads (`contract.md` 4): the filter `thread_id` and the view `threads`. */
 import type { Filter } from './mail-filter.ts';
 import type { Keyset, MailQuery, Order } from './query.ts';
 import type { FetchedMessage } from './message.ts';
 import { compareKeysets, keysetOf } from './message-order.ts';
 
 export interface Thread {
-  /** Where its first message stands: a page of threads goes on after that of its last thread. */
+  /** The place of its first message: a page of threads continues after that of its last thread. */
   readonly first: Keyset;
   readonly messages: readonly FetchedMessage[];
 }
 
-/** Threads in the order of their first message. A message without any Message-ID is a thread of its own. */
+/** Threads in the order of their first message. A message without a thread id is a thread of its own. */
 export function threadsOf(messages: readonly FetchedMessage[], order: Order): readonly Thread[] {
   const sorted = messages
     .map((message) => ({ message, keyset: keysetOf(message, order) }))
@@ -25,7 +25,7 @@ export function threadsOf(messages: readonly FetchedMessage[], order: Order): re
   return [...threads.values()];
 }
 
-/** The messages of a thread as every order of threads shows them. */
+/** The messages of a thread in the one order that all orders of threads use. */
 export const newestFirst = (thread: readonly FetchedMessage[]): readonly FetchedMessage[] =>
   thread.toSorted((a, b) =>
     compareKeysets('received_desc', keysetOf(a, 'received_desc'), keysetOf(b, 'received_desc')),
@@ -33,24 +33,27 @@ export const newestFirst = (thread: readonly FetchedMessage[]): readonly Fetched
 
 type Names = Pick<FetchedMessage, 'messageId' | 'inReplyTo' | 'references' | 'threadRoot'>;
 
-/** The Message-IDs that connect a message with others, its root first: what it refers to, and its own (RFC 5322 3.6.4). */
+/**
+ * The Message-IDs that connect a message with others, its root first: its references and its own (RFC 5322
+ * 3.6.4).
+ */
 export function namesOf({ messageId, inReplyTo, references, threadRoot }: Names): readonly string[] {
   const names = [threadRoot, ...references, inReplyTo, messageId].filter((name) => name !== null);
-  // Some senders leave the brackets out, and who answers them does not.
+  // Some senders omit the brackets, and replies to them add them.
   return [...new Set(names.flatMap((name) => (name.startsWith('<') ? [name] : [name, `<${name}>`])))];
 }
 
-/** The thread ids a filter asks for, groups included. */
+/** The thread ids that a filter contains, groups included. */
 export const threadIdsOf = (filter: Filter): readonly string[] => [
   ...(filter.thread_id === undefined ? [] : [filter.thread_id]),
   ...[...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])].flatMap(threadIdsOf),
 ];
 
-/** True when the answer depends on which messages are one conversation. */
+/** True when the answer depends on the grouping of messages into threads. */
 export const asksForThreads = ({ filter, byThread }: Pick<MailQuery, 'filter' | 'byThread'>): boolean =>
   byThread === true || threadIdsOf(filter).length > 0;
 
-/** The filter with each thread id as messages of that thread carry it now. */
+/** The filter with each thread id replaced by the current id of that thread. */
 export function withThreadIds(filter: Filter, now: ReadonlyMap<string, string>): Filter {
   const { thread_id, any, all, not } = filter;
   return {

@@ -1,17 +1,20 @@
-/** Content-Transfer-Encodings (RFC 2045 6) undone piece by piece, in constant memory. Never fails: bad input is skipped. */
+/**
+ * Decodes Content-Transfer-Encodings (RFC 2045 6) in pieces, in constant memory. Never fails: invalid input
+ * is skipped.
+ */
 import type { PartDescription } from './message.ts';
 
 export type TransferEncoding = PartDescription['encoding'];
 
 export interface DecodedPiece {
   readonly bytes: Uint8Array;
-  /** Encoded bytes at the end that mean nothing without the next piece; to be given with it. */
+  /** Encoded bytes at the end that require the next piece; pass them with it. */
   readonly carry: Uint8Array;
 }
 
 const NOTHING = new Uint8Array();
 
-/** Decodes what the last piece left and this one; with `isLast` nothing is left. */
+/** Decodes the carry of the last piece and this piece; with `isLast` nothing is carried. */
 export function decodePiece(
   encoding: TransferEncoding,
   carry: Uint8Array,
@@ -26,7 +29,7 @@ export function decodePiece(
 
 const [TAB, LF, CR, SPACE, EQUALS] = [0x09, 0x0a, 0x0d, 0x20, 0x3d];
 
-/** Which bytes mean something in Base64 (RFC 2045 6.8); all others are skipped. */
+/** The bytes with a meaning in Base64 (RFC 2045 6.8); all others are skipped. */
 const ALPHABET = new Uint8Array(256);
 for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=') {
   ALPHABET[character.charCodeAt(0)] = 1;
@@ -40,7 +43,7 @@ function decodeBase64(carry: Uint8Array, piece: Uint8Array, isLast: boolean): De
     packed[length] = byte;
     length += ALPHABET[byte] ?? 0;
   }
-  // What follows padding begins anew.
+  // Data after padding starts a new run.
   const open = packed.subarray(packed.subarray(0, length).lastIndexOf(EQUALS) + 1, length);
   const kept = isLast ? 0 : open.length % 4;
   const runs = packed.toString('latin1', 0, length - kept).split(/=+/);
@@ -52,7 +55,7 @@ function decodeBase64(carry: Uint8Array, piece: Uint8Array, isLast: boolean): De
   };
 }
 
-/** Spaces at a line's end are padding (RFC 2045 6.7 rule 3), yet nobody pads with more than this. */
+/** Spaces at a line's end are padding (RFC 2045 6.7 rule 3), but never longer than this in practice. */
 const MAX_PADDING = 1_000;
 
 const hexDigit = (byte: number | undefined): number => {
@@ -89,7 +92,9 @@ interface Step {
   readonly written: Uint8Array;
 }
 
-/** `=XX` is a byte, `=` at a line's end joins the lines, any other `=` stands for itself. Null = the piece ends here. */
+/**
+ * `=XX` is a byte, `=` at a line's end joins the lines, any other `=` is literal. Null = the piece ends here.
+ */
 function afterEquals(encoded: Buffer, at: number): Step | null {
   const [high, low] = [hexDigit(encoded[at + 1]), hexDigit(encoded[at + 2])];
   if (high >= 0 && low >= 0) return { next: at + 3, written: Uint8Array.of(high * 16 + low) };
@@ -102,7 +107,7 @@ function afterEquals(encoded: Buffer, at: number): Step | null {
   return { next: at + 1, written: Uint8Array.of(EQUALS) };
 }
 
-/** Blanks before a line end are dropped, others kept. Null = the piece ends before that is known. */
+/** Blanks before a line end are dropped, others kept. Null = the piece ends before that is decided. */
 function afterSpaces(encoded: Buffer, at: number): Step | null {
   const end = afterBlanks(encoded, at);
   const isCutOff = end >= encoded.length || (encoded[end] === CR && end + 1 >= encoded.length);
@@ -119,10 +124,10 @@ function afterBlanks(encoded: Buffer, from: number): number {
   return at;
 }
 
-/** Longer lines are none of uuencode, whose first character counts at most 63 bytes. */
+/** Longer lines are not uuencode, whose first character counts at most 63 bytes. */
 const MAX_UU_LINE = 1_000;
 
-/** Lines of a length and groups of four characters (POSIX uuencode); `begin` and `end` are none of them. */
+/** Lines of a length and groups of four characters (POSIX uuencode); `begin` and `end` are not data. */
 function decodeUuencode(encoded: Buffer, isLast: boolean): DecodedPiece {
   const lastEnd = encoded.lastIndexOf(LF) + 1;
   const isOpen = !isLast && encoded.length - lastEnd <= MAX_UU_LINE;
@@ -136,10 +141,10 @@ function decodeUuencode(encoded: Buffer, isLast: boolean): DecodedPiece {
 
 const uuBits = (line: string, at: number): number => ((line.charCodeAt(at) || SPACE) - SPACE) & 0x3f;
 
-/** Spaces at its end may have been lost on the way. Null for a line that is no data. */
+/** Spaces at its end may have been lost in transit. Null for a line without data. */
 function uuLine(line: string): Uint8Array | null {
   const length = uuBits(line, 0);
-  // `begin` and `end` are written in small letters, data never is.
+  // `begin` and `end` are in lower case; data never is.
   if (!/^[ -`]+$/.test(line) || length === 0) return null;
   const bytes = new Uint8Array(Math.ceil(length / 3) * 3);
   for (let group = 0; group * 3 < length; group += 1) {

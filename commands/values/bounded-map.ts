@@ -1,4 +1,7 @@
-/** A map that keeps the entries set or read last, at most `limit` of them: for caches that must not grow for ever. */
+/**
+ * A map that keeps the most recently used entries, at most `limit` of them: for caches that must stay
+ * bounded.
+ */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #limit: number;

@@ -1,10 +1,10 @@
-/** Numbers in words, the same everywhere in a preview. */
+/** Numbers in words, the same in every preview. */
 
 /** `1 message`, `2 messages`. */
 export const counted = (count: number, one: string, several = `${one}s`): string =>
   `${String(count)} ${count === 1 ? one : several}`;
 
-/** Bytes, and from a KiB on roughly how much that is. */
+/** Bytes; from one KiB on also the rounded amount. */
 export function bytesText(bytes: number): string {
   const exact = counted(bytes, 'byte');
   if (bytes < 1_024) return exact;

@@ -1,10 +1,10 @@
-/** The answer of a 204: no field at all. */
+/** The response of a 204: no fields. */
 import { z } from 'zod';
 
 export const Nothing = z.object({});
 export type Nothing = z.output<typeof Nothing>;
 
-/** Replay of a write that answers nothing; one that was cut off runs again. */
+/** Replay of a write without output; an interrupted one runs again. */
 export const replayNothing = (
   _targetId: string,
   _input: unknown,

@@ -1,9 +1,10 @@
 /**
- * The closed table of everything the gateway can refuse or fail with.
- * Handlers throw a `GatewayError` by code; only the faces turn a code into an HTTP status or a tool result.
+ * The closed table of all refusals and failures of the gateway.
+ * Handlers throw a `GatewayError` by code; only the adapters turn a code into an HTTP status or a tool
+ * result.
  */
 
-/** Where an MCP client meets the error: as an HTTP status, as a JSON-RPC error, or as a tool result. */
+/** How an MCP client receives the error: as an HTTP status, as a JSON-RPC error, or as a tool result. */
 export type ErrorChannel = 'http' | 'json-rpc' | 'tool';
 
 export interface ErrorRow {
@@ -12,8 +13,8 @@ export interface ErrorRow {
   readonly retryable: boolean;
   readonly channel: ErrorChannel;
   /**
-   * True when a key that was taken is not settled by it: the same request runs again, from where it ended. Else it is recorded
-   * and replayed. What is refused before the key is taken leaves it free, whatever its code.
+   * True when the error does not settle a claimed key: the same request runs again, from where it ended. Else
+   * the error is recorded and replayed. A refusal before the claim leaves the key free, whatever its code.
    */
   readonly keyFree: boolean;
   readonly meaning: string;
@@ -156,18 +157,21 @@ export const ERROR_TABLE = {
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
-/** Unless the error says otherwise. */
+/** The default for errors without their own value. */
 const RETRY_AFTER_SECONDS: Readonly<Partial<Record<number, number>>> = { 408: 1, 503: 2 };
 
 export interface ErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
-  /** The recorded end of an earlier request with the same Idempotency-Key. */
+  /** The recorded outcome of an earlier request with the same Idempotency-Key. */
   readonly replayed?: boolean;
 }
 
-/** A refusal or failure with a code of the table. `message` and `details` reach the caller: never put secrets there. */
+/**
+ * A refusal or failure with a code of the table. Callers receive `message` and `details`: never put secrets
+ * there.
+ */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
@@ -180,12 +184,12 @@ export class GatewayError extends Error {
     this.code = code;
     this.details = options.details ?? {};
     this.replayed = options.replayed ?? false;
-    // A retryable error always says when to come back (`contract.md` 13).
+    // Every retryable error has a retry time (`contract.md` 13).
     this.retryAfterSeconds = options.retryAfterSeconds ?? RETRY_AFTER_SECONDS[ERROR_TABLE[code].status];
   }
 }
 
-/** The `error` object of `contract.md` 13, the same on both faces. */
+/** The `error` object of `contract.md` 13, the same in every adapter. */
 export interface ErrorBody {
   code: ErrorCode;
   status: number;
@@ -196,7 +200,9 @@ export interface ErrorBody {
   details: Readonly<Record<string, unknown>>;
 }
 
-/** The wire form of an error. Anything that is not a `GatewayError` becomes `internal_error` without its text. */
+/**
+ * The wire form of an error. An error that is not a `GatewayError` becomes `internal_error` without its text.
+ */
 export function toErrorBody(error: unknown, requestId: string): ErrorBody {
   const known =
     error instanceof GatewayError
@@ -214,6 +220,6 @@ export function toErrorBody(error: unknown, requestId: string): ErrorBody {
   };
 }
 
-/** The one answer for unknown, foreign and invisible objects alike. */
+/** The same answer for unknown, foreign and invisible objects. */
 export const notFound = (what: string): GatewayError =>
   new GatewayError('not_found', `There is no such ${what}, or you may not see it.`);

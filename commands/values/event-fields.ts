@@ -1,4 +1,4 @@
-/** Pieces of event data that several aggregates share. */
+/** Fields of event data that several aggregates share. */
 import { z } from 'zod';
 import type { Upcaster } from './event.ts';
 import { FOLDER_ROLES } from './folder-roles.ts';
@@ -8,14 +8,17 @@ import { MAILBOX_SCOPES, SCOPES } from './scopes.ts';
 /** A text readable only while its owner's key exists. */
 export const sealedText = z.string() as unknown as z.ZodType<Sealed, Sealed>;
 /**
- * A sealed text, or what older events hold in its place in clear: their upcasters put that into an object, so that no text of a
- * caller is ever taken for sealed.
+ * A sealed text, or its plain form in older events: their upcasters wrap that in an object, so that no text
+ * of a caller is ever taken for sealed.
  */
 export const sealedOr = <Clear extends z.ZodType>(
   clear: Clear,
 ): z.ZodUnion<readonly [typeof sealedText, z.ZodObject<{ clear: Clear }>]> =>
   z.union([sealedText, z.object({ clear })]);
-/** What a secret is checked by, sealed under the key of the principal it lets in; no reader of the trail is shown it. */
+/**
+ * The verifier of a secret, sealed under the key of the principal it authenticates; never shown to readers of
+ * the trail.
+ */
 export const sealedVerifier = sealedOr(z.string());
 export type Verifier = z.output<typeof sealedVerifier>;
 export const principalKind = z.enum(['user', 'agent']);
@@ -29,7 +32,7 @@ export const hostSettings = z.object({
   security: z.enum(['tls', 'starttls', 'none']),
 });
 
-/** A verifier as version 1 of an event held it. */
+/** A verifier in version 1 of an event. */
 export const verifierInClear: Upcaster = ({ secret_hash: clear, ...data }) => ({
   ...data,
   secret_hash: clear === null ? null : { clear },

@@ -8,7 +8,7 @@ export interface EventDefinition<Type extends string = string, Data extends z.Zo
   readonly data: Data;
   /** Pure steps from version n to n + 1, oldest first; stored bytes are never rewritten. */
   readonly upcasters: readonly Upcaster[];
-  /** The name webhooks know it by, or null when the outside is not told. */
+  /** The name for webhooks, or null when the event is not published. */
   readonly publicName: string | null;
   readonly summary: string;
 }
@@ -28,13 +28,13 @@ export function defineEvent<Type extends string, Data extends z.ZodType>(definit
 
 export const versionOf = (definition: EventDefinition): number => definition.upcasters.length + 1;
 
-/** What a decider returns: a type of the aggregate and data of its schema. */
+/** The result of a decider: a type of the aggregate and data of its schema. */
 export type Fact<D extends EventDefinition = EventDefinition> =
   D extends EventDefinition<infer Type, infer Data>
     ? { readonly type: Type; readonly data: z.input<Data> }
     : never;
 
-/** A stored fact, upcast to the newest version and checked. */
+/** A stored fact, upcast to the newest version and validated. */
 export type PastFact<D extends EventDefinition = EventDefinition> =
   D extends EventDefinition<infer Type, infer Data>
     ? { readonly type: Type; readonly data: z.output<Data>; readonly meta: EventMetadata }
@@ -59,17 +59,20 @@ export const EventMetadata = z.object({
   $correlationId: z.string(),
   $causationId: z.string(),
   occurred_at: z.iso.datetime(),
-  /** The mailbox and the approval the event is about, where it is about one. */
+  /** The mailbox and the approval that the event is about, if any. */
   mailbox_id: z.string().optional(),
   approval_id: z.string().optional(),
-  /** The MCP session it was asked for in, hashed. */
+  /** The MCP session of the request, hashed. */
   mcp_session: z.string().optional(),
-  /** 16 random bytes, base64url: what is hidden of the event cannot be guessed from its hash. Absent in older events. */
+  /**
+   * 16 random bytes, base64url: hidden parts of the event cannot be guessed from its hash. Absent in older
+   * events.
+   */
   salt: z.string().optional(),
 });
 export type EventMetadata = z.output<typeof EventMetadata>;
 
-/** Event definitions by type; refuses two of one name. */
+/** Event definitions by type; refuses duplicates. */
 export type EventCatalogue = ReadonlyMap<string, EventDefinition>;
 
 export function catalogueOf(definitions: readonly EventDefinition[]): EventCatalogue {
@@ -82,8 +85,8 @@ export function catalogueOf(definitions: readonly EventDefinition[]): EventCatal
 }
 
 /**
- * A stored event as its newest version. Null for a type the catalogue does not hold; throws when data or metadata do
- * not fit, because a decision must never rest on an event that was misread.
+ * A stored event in its newest version. Null for a type that is not in the catalogue. Throws when data or
+ * metadata do not fit, because no decision may use a misread event.
  */
 export function readEvent(catalogue: EventCatalogue, stored: StoredEvent): PastFact | null {
   const definition = catalogue.get(stored.type);
@@ -99,7 +102,7 @@ export function readEvent(catalogue: EventCatalogue, stored: StoredEvent): PastF
 }
 
 export interface NewEvent {
-  /** UUIDv5(stream, attempt id, index): the identical append may be resent, nothing else repeats it. */
+  /** UUIDv5(stream, attempt id, index): only a repetition of the identical append has the same id. */
   readonly id: string;
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -117,7 +120,7 @@ export interface StoredEvent {
   readonly storedAt: Date;
 }
 
-/** Told apart by the id's prefix. */
+/** Distinguished by the id's prefix. */
 export const isSessionId = (tid: string): boolean => tid.startsWith('ses_');
 
 export const credentialIds = (tid: string): Pick<EventMetadata['actor'], 'token_id' | 'session_id'> =>

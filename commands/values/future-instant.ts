@@ -1,4 +1,4 @@
-/** Instants as callers send them. */
+/** Instants in input. */
 import { z } from 'zod';
 import { GatewayError } from './errors.ts';
 

@@ -1,20 +1,23 @@
-/** Names of header fields that a sender may add (RFC 5322 3.6.8): what tells something to readers, and orders no relay about. */
+/**
+ * Names of header fields that a sender may add (RFC 5322 3.6.8): those that inform readers and do not control
+ * relays.
+ */
 import { z } from 'zod';
 
-/** Fields that are standard: what routes, dates or signs the message is not among them. */
+/** Standard fields, except those that route, date or sign the message. */
 const STANDARD =
   /^(?:list-(?:id|help|archive|owner|post|subscribe|unsubscribe|unsubscribe-post)|importance|priority|sensitivity|keywords|organization|auto-submitted|precedence)$/i;
 const CUSTOM = /^x-[a-z0-9-]{1,60}$/i;
-/** Relays read their orders from these, recipients and all. */
+/** Relays take instructions from these, including recipients. */
 const ORDERS =
   /^x-(?:smtpapi|mc-|mailgun-|mailjet-|mj-|ses-|pm-|postmark-|sparkpost-|sg-|bcc|original-|envelope-|rcpt-|forward|mailbox-gateway)/i;
 
 export const isStandardHeader = (name: string): boolean => STANDARD.test(name);
 
-/** An X- field that an organisation may allow; what relays take for orders is none, whoever names it. */
+/** An X- field that an organisation may allow; fields that instruct relays are never allowed. */
 export const isCustomHeader = (name: string): boolean => CUSTOM.test(name) && !ORDERS.test(name);
 
-/** In lower case. */
+/** Converted to lower case. */
 export const CustomHeaderName = z
   .string()
   .refine(
@@ -23,7 +26,7 @@ export const CustomHeaderName = z
   )
   .transform((name) => name.toLowerCase());
 
-/** The names that neither a standard nor `allowed` (in lower case) lets go out. */
+/** The names that are neither standard nor in `allowed` (in lower case). */
 export const unlistedHeaders = (names: readonly string[], allowed: readonly string[]): readonly string[] =>
   names.filter(
     (name) => !isStandardHeader(name) && !(isCustomHeader(name) && allowed.includes(name.toLowerCase())),

@@ -27,7 +27,7 @@ export function toBase32(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of a Crockford base32 text, or null when a character is not of the alphabet. */
+/** The bytes of a Crockford base32 text, or null when a character is outside the alphabet. */
 export function fromBase32(text: string): Buffer | null {
   const bytes: number[] = [];
   let bits = 0;
@@ -51,10 +51,10 @@ const toUuid = (bytes: Uint8Array): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 };
 
-/** A UUID written as a prefixed id: 128 bits make 26 characters. */
+/** A UUID as a prefixed id: 128 bits make 26 characters. */
 export const uuidToId = (prefix: IdPrefix, uuid: string): string => `${prefix}_${toBase32(uuidBytes(uuid))}`;
 
-/** The UUID inside an id made by `uuidToId`, or null when the text is none. */
+/** The UUID inside an id made by `uuidToId`, or null for any other text. */
 export function idToUuid(prefix: IdPrefix, id: string): string | null {
   if (!id.startsWith(`${prefix}_`) || id.length !== prefix.length + 27) return null;
   const bytes = fromBase32(id.slice(prefix.length + 1));
@@ -80,19 +80,22 @@ export function uuidV5(...parts: readonly string[]): string {
 }
 const NAMESPACE = uuidBytes('6f1d3b1e-5a1c-5c39-9a52-0c4f8f3f6d21');
 
-/** The id an Idempotency-Key stands for: 26 characters of HMAC-SHA-256(id key, org ‖ principal ‖ key) (`contract.md` 1). */
+/**
+ * The id derived from an Idempotency-Key: 26 characters of HMAC-SHA-256(id key, org ‖ principal ‖ key)
+ * (`contract.md` 1).
+ */
 export function derivedId(prefix: IdPrefix, idKey: KeyObject, parts: readonly string[]): string {
   const mac = createHmac('sha256', idKey).update(parts.join('\u0000')).digest();
   return `${prefix}_${toBase32(mac.subarray(0, 17)).slice(0, 26)}`;
 }
 
 /**
- * Four characters that tell a router which organisation a bearer, an MCP session or a link belongs to, without a look-up:
- * the first 20 bits of the SHA-256 of its id. Organisations may share one; to a client it means nothing.
+ * Four characters with which a router finds the organisation of a bearer, an MCP session or a link without a
+ * look-up: the first 20 bits of the SHA-256 of its id. Organisations may share one; clients ignore it.
  */
 export const routeKey = (orgId: string): string =>
   toBase32(createHash('sha256').update(orgId).digest().subarray(0, 3)).slice(0, 4);
 
-/** The same random part under another prefix: an operation `opn_X` and its check `chk_X` share X. */
+/** The same random part under another prefix: an operation `opn_X` and its approval `chk_X` share X. */
 export const withPrefix = (prefix: IdPrefix, id: string): string =>
   `${prefix}_${id.slice(id.indexOf('_') + 1)}`;

@@ -1,3 +1,3 @@
-/** True for what JSON calls an object. */
+/** True for a JSON object. */
 export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,9 @@
-/** A line somebody types: a name, a folder. */
+/** A line of text that a person types: a name, a folder. */
 import { z } from 'zod';
 
-/** 1 to `most` characters, none of them a control character: those end IMAP commands and cannot be stored everywhere. */
+/**
+ * 1 to `most` characters without control characters, which end IMAP commands and cannot be stored everywhere.
+ */
 export const lineOfText = (most: number) =>
   z
     .string()

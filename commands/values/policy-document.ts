@@ -1,4 +1,7 @@
-/** An organisation's policy as it is written down (`contract.md` 8): ordered rules, and what holds where none matches. */
+/**
+ * An organisation's policy in its written form (`contract.md` 8): ordered rules, and a default when none
+ * matches.
+ */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import { CustomHeaderName } from './header-names.ts';
@@ -20,7 +23,7 @@ export const POLICY_ACTIONS = [
 ] as const;
 export type PolicyAction = (typeof POLICY_ACTIONS)[number];
 
-/** Who may approve, from the least strict to the strictest. */
+/** Roles that may approve, least strict first. */
 export const APPROVER_ROLES = ['approver', 'admin', 'owner'] as const;
 
 const DAY_SECONDS = 24 * 60 * 60;
@@ -58,7 +61,7 @@ export type RequireEffect = z.output<typeof Require>;
 
 const values = <Value extends z.ZodType>(value: Value) => z.array(value).min(1).max(MAX_VALUES).optional();
 
-/** Both ends included. */
+/** Both ends inclusive. */
 const Range = z
   .strictObject({ min: z.int().min(0).optional(), max: z.int().min(0).optional() })
   .refine(({ min, max }) => min !== undefined || max !== undefined, 'Give min, max or both.')
@@ -68,13 +71,16 @@ export type Range = z.output<typeof Range>;
 const isDomain = (domain: string): boolean =>
   /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(domain);
 
-/** The domain as it goes over the wire (RFC 5890), in lower case; what is no domain stays as it is. */
+/** The domain in its wire form (RFC 5890), in lower case; other text only in lower case. */
 export function wireForm(domain: string): string {
   const [, star = '', rest = ''] = /^(\*\.)?(.*)$/s.exec(domain.toLowerCase()) ?? [];
   return `${star}${domainToASCII(rest) || rest}`;
 }
 
-/** Whether a domain in its wire form is the one named; `*.example.com` is what lies below, not the domain itself. */
+/**
+ * True when a domain in its wire form matches the pattern; `*.example.com` matches its subdomains, not the
+ * domain itself.
+ */
 export const isOfDomain = (pattern: string, domain: string): boolean =>
   pattern.startsWith('*.') ? domain.endsWith(pattern.slice(1)) : domain === pattern;
 
@@ -97,7 +103,7 @@ const ContentType = z
       ),
   );
 
-/** All conditions given must hold; one that is absent holds always. */
+/** All given conditions must hold; an absent one always holds. */
 export const PolicyCondition = z.strictObject({
   actions: values(z.enum(POLICY_ACTIONS)),
   mailbox_ids: values(z.string().max(64)),
@@ -129,7 +135,7 @@ export type PolicyRule = z.output<typeof PolicyRule>;
 
 export const PolicyRules = z.array(PolicyRule).max(MAX_RULES);
 
-/** Domains that are inside the organisation. Nothing but the policy makes a domain internal. */
+/** Domains inside the organisation. Only the policy makes a domain internal. */
 export const InternalDomains = z
   .array(Domain)
   .max(MAX_VALUES)
@@ -137,19 +143,19 @@ export const InternalDomains = z
     'Recipients in these domains are internal: example.com is that domain alone, *.example.com its subdomains. None = all are external.',
   );
 
-/** Fields of the sender's own that may go out. */
+/** Custom fields that mail may contain. */
 export const CustomHeaders = z
   .array(CustomHeaderName)
   .max(MAX_VALUES)
   .describe('X- fields that mail may carry, such as X-Ticket; none = none. Their case does not matter.');
 
-/** What is in force: version 0 is the built-in policy alone. */
+/** The policy in force; version 0 is only the built-in policy. */
 export interface Policy {
   readonly version: number;
   readonly internal_domains: readonly string[];
   /** In lower case. */
   readonly custom_headers: readonly string[];
   readonly rules: readonly PolicyRule[];
-  /** Where no rule matches; null = what the built-in policy says. */
+  /** Applies when no rule matches; null = the default of the built-in policy. */
   readonly default: PolicyEffect | null;
 }

@@ -1,10 +1,13 @@
-/** A place in `$all`: the commit position, compared and never calculated with. */
+/** A place in `$all`: the commit position. Only compared, never used in arithmetic. */
 export type Position = bigint;
 
-/** A place as callers carry it: the short id of the log it lies in, and the position there. */
+/** A place in the form for callers: the short id of its log, and the position there. */
 export const writePosition = (logId: string, position: Position): string => `${logId}-${String(position)}`;
 
-/** The position of a written place, null when it lies in another log. Undefined for a text that `writePosition` did not write. */
+/**
+ * The position in a written place; null when it belongs to another log, undefined for a text that
+ * `writePosition` did not write.
+ */
 export function readPosition(logId: string, text: string): Position | null | undefined {
   const [, source, position] = /^([0-9a-z]{1,16})-(\d{1,19})$/.exec(text) ?? [];
   if (source === undefined || position === undefined) return undefined;

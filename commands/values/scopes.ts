@@ -1,4 +1,4 @@
-/** Scopes, roles and presets (`contract.md` 3): closed lists, one verb each, none implies another. */
+/** Scopes, roles and presets (`contract.md` 3): closed lists, one verb each; no scope implies another. */
 
 export const MAILBOX_SCOPES = [
   'messages:read', 'messages:body', 'messages:raw', 'attachments:read',
@@ -32,7 +32,7 @@ export const ROLE_SCOPES: Readonly<Record<Role, readonly OrgScope[]>> = {
 /** Scopes that exist only in a person's stepped-up session, never in a token. */
 export const SESSION_ONLY_SCOPES: readonly Scope[] = ['approvals:decide', 'policy:manage'];
 
-/** What an agent may hold at most, whoever owns it. */
+/** The most an agent may hold, whoever owns it. */
 export const AGENT_ORG_SCOPES: readonly OrgScope[] = ['approvals:read', 'mailboxes:read'];
 
 const reader: readonly Scope[] = [

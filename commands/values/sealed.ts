@@ -1,2 +1,5 @@
-/** A text encrypted under its owner's key: only its owner's erasure, not the log, decides how long it can be read. */
+/**
+ * A text encrypted under its owner's key: it is readable until the owner's erasure, however long the log
+ * exists.
+ */
 export type Sealed = string & { readonly __sealed: true };

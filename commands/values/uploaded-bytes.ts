@@ -1,16 +1,16 @@
-/** A request body of any type, taken as it comes: never held whole. */
+/** A request body of any type, streamed and never buffered completely. */
 import { z } from 'zod';
 
 export interface UploadedBytes {
-  /** As the caller's Content-Type said; null = it said nothing. */
+  /** The caller's Content-Type; null = absent. */
   readonly contentType: string | null;
-  /** Bytes, where the caller told before; null = not known. */
+  /** Number of bytes, when the caller announced it; null = unknown. */
   readonly length: number | null;
-  /** Can be read once, as fast as they are taken. */
+  /** Can be read once, with back-pressure. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** The input field a capability takes its `bodyBytes` in. */
+/** The input field of a capability for its `bodyBytes`. */
 export const UploadedBytes = z.custom<UploadedBytes>(
   (value) => typeof value === 'object' && value !== null && 'bytes' in value && 'contentType' in value,
 );
