@@ -1,4 +1,7 @@
-/** POST and DELETE /mailboxes/:mailbox_id/provider-authorization: tokens of a provider's account instead of a password. */
+/**
+ * POST and DELETE /mailboxes/:mailbox_id/provider-authorization: tokens of a provider account instead of a
+ * password.
+ */
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';

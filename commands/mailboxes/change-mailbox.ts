@@ -1,4 +1,7 @@
-/** How every capability writes to a mailbox: refuse early, take the key, append, answer when the directory knows. */
+/**
+ * How every capability writes to a mailbox: refuse early, claim the key, append, answer when the directory
+ * has applied it.
+ */
 import { answerWhenKnown } from '../kernel/await-directory.ts';
 import type { Context } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
@@ -7,8 +10,8 @@ import { notFound } from '../values/errors.ts';
 import { mailbox, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
 /**
- * Decides once before the Idempotency-Key is taken, so that what the state shows leaves the key free. `prepare` runs
- * between key and append: what the event will name has to exist before.
+ * Decides once before the Idempotency-Key is claimed, so that a refusal leaves the key free. `prepare` runs
+ * between key and append: what the event names must exist first.
  */
 export async function changeMailbox(
   context: Context,
@@ -26,7 +29,10 @@ export async function changeMailbox(
   return state;
 }
 
-/** The directory's entry of a mailbox of the caller's organisation. Throws `not_found`, also once it is erased. */
+/**
+ * The directory's entry of a mailbox of the caller's organisation. Throws `not_found`, also after its
+ * erasure.
+ */
 export function entryOf(
   { ports, caller }: Pick<Context, 'ports' | 'caller'>,
   mailboxId: string,

@@ -1,4 +1,4 @@
-/** One attempt to connect a mailbox, and what it tells about the mailbox's state (`contract.md` 4). */
+/** One attempt to connect a mailbox, and its effect on the mailbox's state (`contract.md` 4). */
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -18,22 +18,22 @@ import { registerFolders } from './register-folders.ts';
 
 export type ConnectOutcome =
   | { readonly outcome: 'connected' }
-  /** Worth another attempt after a pause. */
+  /** Retried after a pause. */
   | { readonly outcome: 'connection_failed'; readonly error: GatewayError }
-  /** Hopeless until other credentials are stored. */
+  /** Not retried until other credentials are stored. */
   | { readonly outcome: 'auth_failed'; readonly error: GatewayError }
   /** Paused, removed or unknown: nothing was tried. */
   | { readonly outcome: 'skipped' };
 
-/** What a mail server says of itself and the mailbox. */
+/** What a mail server reports of itself and the mailbox. */
 export interface Greeting {
   readonly capabilities: readonly string[];
   readonly listing: readonly FolderListing[];
 }
 
 /**
- * Tries once: `greet` connects and lists the folders. The outcome is in the stream of the mailbox and in the directory when this resolves. Throws what says nothing
- * about the mailbox: `store_unavailable`, `overloaded`.
+ * Tries once: `greet` connects and lists the folders. When this resolves, the outcome is in the stream of the
+ * mailbox and in the directory. Throws errors unrelated to the mailbox: `store_unavailable`, `overloaded`.
  */
 export async function connectMailbox(
   ports: Ports,
@@ -42,7 +42,8 @@ export async function connectMailbox(
 ): Promise<ConnectOutcome> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
   if (!entry) return { outcome: 'skipped' };
-  // Many mailboxes connect at once when a process starts: a stream is read only where the directory says there is news.
+  // Many mailboxes connect at once when a process starts: a stream is read only when the directory shows a
+  // need.
   if (RESTING.has(entry.state)) return { outcome: 'skipped' };
   if (entry.state === 'pending' && !mayConnect(await note(ports, entry, startConnecting))) {
     return { outcome: 'skipped' };
@@ -70,7 +71,10 @@ const answersAsBefore = (entry: MailboxEntry | undefined, capabilities: readonly
   (entry?.state === 'connected' || entry?.state === 'syncing') &&
   entry.capabilities.join(' ') === capabilities.join(' ');
 
-/** A mailbox whose folders cannot be listed is of no use; later, a refused command says nothing about the mailbox. */
+/**
+ * A mailbox whose folders cannot be listed is unusable. Later, a refused command says nothing about the
+ * mailbox.
+ */
 function whileConnecting(error: unknown): unknown {
   const refused =
     error instanceof GatewayError &&
@@ -83,8 +87,8 @@ function whileConnecting(error: unknown): unknown {
 }
 
 /**
- * Puts a failure of the mail side into the mailbox's state; an error that says nothing about it (a refused command, a
- * full pool, a store that is away) changes nothing. Throws `store_unavailable`.
+ * Records a failure of the mail side in the mailbox's state. An error unrelated to the mailbox (a refused
+ * command, a full pool, an unreachable store) changes nothing. Throws `store_unavailable`.
  */
 export async function recordMailFailure(ports: Ports, mailboxId: string, error: unknown): Promise<void> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
@@ -97,8 +101,8 @@ export async function recordMailFailure(ports: Ports, mailboxId: string, error: 
 }
 
 /**
- * Every folder of the mailbox is in the index now. A mailbox that waits to be connected anew, say with other credentials,
- * goes on waiting. Throws `store_unavailable`.
+ * Every folder of the mailbox is in the mirror now. A mailbox that waits for a new connection, as after a
+ * change of credentials, keeps waiting. Throws `store_unavailable`.
  */
 export async function recordSynced(ports: Ports, mailboxId: string): Promise<void> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
@@ -111,8 +115,9 @@ export async function recordSynced(ports: Ports, mailboxId: string): Promise<voi
 const AWAITED: ReadonlySet<MailboxRecord['state']> = new Set(['pending', 'connecting']);
 
 /**
- * Puts an answer of the mail server into the state of a mailbox that had failed. Cheap otherwise: it is told with every
- * connection. The first connection is the connector's, which also learns the capabilities. Throws `store_unavailable`.
+ * Records a working connection in the state of a mailbox that had failed. Otherwise cheap, as every
+ * connection calls it. The connector makes the first connection, which also reads the capabilities. Throws
+ * `store_unavailable`.
  */
 export async function recordMailHealth(ports: Ports, mailboxId: string): Promise<void> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
@@ -136,7 +141,7 @@ function mailFailure(error: unknown): 'auth_failed' | 'connection_failed' | null
   }
 }
 
-/** A word, never the server's text: that may hold an address, and events keep such only sealed. */
+/** One word, never the server's text: that may contain an address, which events store only sealed. */
 const reasonOf = ({ code, details }: GatewayError): string => {
   const { reason } = details as { readonly reason?: unknown };
   return typeof reason === 'string' && /^[a-z][a-z0-9_]{0,39}$/.test(reason) ? reason : code;

@@ -1,4 +1,4 @@
-/** POST /mailboxes: adds a mailbox; it is connected in the background. */
+/** POST /mailboxes: adds a mailbox, which is then connected in the background. */
 import { z } from 'zod';
 import { answerWhenKnown } from '../kernel/await-directory.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';

@@ -1,4 +1,4 @@
-/** Decisions about a mailbox whose provider logs it in (`contract.md` 4 and 18). Pure. */
+/** Decisions about a mailbox that logs in with a provider (`contract.md` 4 and 18). Pure. */
 import { GatewayError } from '../values/errors.ts';
 import { hostsOf, type MailProvider, PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Sealed } from '../values/sealed.ts';
@@ -17,11 +17,11 @@ export function assertAuthorizable(state: MailboxRecord, provider: MailProvider)
 export interface AuthorizeProvider {
   readonly provider: MailProvider;
   readonly account: Sealed;
-  /** Where the tokens may go, as it stood when the authorization was asked for. */
+  /** The hosts that may receive the tokens, as of the authorization request. */
   readonly hosts: string;
 }
 
-/** Throws like `assertAuthorizable`, and `conflict` when the mailbox got other hosts since. */
+/** Throws like `assertAuthorizable`, and `conflict` when the mailbox has other hosts since. */
 export function authorizeProvider(
   state: MailboxRecord,
   { provider, account, hosts }: AuthorizeProvider,
@@ -38,7 +38,10 @@ const otherHosts = (): GatewayError =>
     'The mail servers of the mailbox changed since the authorization was requested; request it again.',
   );
 
-/** Nothing new for a mailbox that waits for its authorization. Throws `not_found`, `conflict` without a provider. */
+/**
+ * Adds nothing for a mailbox that awaits its authorization. Throws `not_found`, `conflict` without a
+ * provider.
+ */
 export function withdrawAuthorization(state: MailboxRecord, revoked: boolean): readonly MailboxFact[] {
   assertLive(state);
   if (state.authType !== 'oauth2') {

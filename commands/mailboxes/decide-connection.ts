@@ -1,7 +1,10 @@
-/** How a mailbox's connection state moves (`contract.md` 4). Pure; only real transitions are facts. */
+/** Transitions of a mailbox's connection state (`contract.md` 4). Pure; only real transitions are facts. */
 import type { MailboxFact, MailboxRecord } from './mailbox.ts';
 
-/** A mailbox that is paused, removed, erased or not authorized is left alone, whatever a late connection attempt reports. */
+/**
+ * A mailbox that is paused, removed, erased or not authorized does not change, whatever a late connection
+ * attempt reports.
+ */
 export const mayConnect = (state: MailboxRecord): boolean =>
   state.number !== null &&
   !state.erased &&
@@ -9,18 +12,21 @@ export const mayConnect = (state: MailboxRecord): boolean =>
   state.state !== 'paused' &&
   state.state !== 'removed';
 
-/** Retries after a failure are no news; the first attempt is. */
+/** Only the first attempt is recorded, not retries after a failure. */
 export const startConnecting = (state: MailboxRecord): readonly MailboxFact[] =>
   mayConnect(state) && state.state === 'pending' ? [{ type: 'MailboxConnectionStarted', data: {} }] : [];
 
-/** The mailbox answers: `connected` when its folders were once passed over completely, else `syncing`. */
+/** The mailbox answers: `connected` when a pass over its folders was once complete, else `syncing`. */
 export const recordAnswering = (
   state: MailboxRecord,
   capabilities: readonly string[],
 ): readonly MailboxFact[] =>
   state.synced ? recordConnected(state, capabilities) : recordSyncing(state, capabilities);
 
-/** The mailbox answers and its index is complete. Nothing new when it was with the same capabilities. */
+/**
+ * The mailbox answers and its mirror is complete. Adds nothing when it was connected with the same
+ * capabilities.
+ */
 export function recordConnected(
   state: MailboxRecord,
   capabilities: readonly string[],
@@ -40,13 +46,16 @@ const sameCapabilities = (state: MailboxRecord, capabilities: readonly string[])
   state.capabilities.length === capabilities.length &&
   capabilities.every((name, index) => name === state.capabilities[index]);
 
-/** The server is there and lets nobody log in just now (`connectError`): a limit of the provider, not of the mailbox. */
+/**
+ * The server is reachable but currently refuses all logins (`connectError`): a limit of the provider, not of
+ * the mailbox.
+ */
 const HELD_BACK = 'login_unavailable';
 const IN_USE: ReadonlySet<MailboxRecord['state']> = new Set(['syncing', 'connected', 'degraded']);
 
 /**
- * The server cannot be reached; a mailbox in use whose server only holds the gateway back is degraded. The same reason
- * again adds nothing.
+ * The server cannot be reached. A mailbox in use whose server only throttles the gateway is degraded. The
+ * same reason again adds nothing.
  */
 export function recordConnectionFailed(state: MailboxRecord, reason: string): readonly MailboxFact[] {
   if (!mayConnect(state)) return [];
@@ -60,7 +69,7 @@ function recordDegraded(state: MailboxRecord, reason: string): readonly MailboxF
   return [{ type: 'MailboxDegraded', data: { reason } }];
 }
 
-/** The server definitely refused the credentials. The same reason again adds nothing. */
+/** The server permanently refused the credentials. The same reason again adds nothing. */
 export function recordAuthFailed(state: MailboxRecord, reason: string): readonly MailboxFact[] {
   if (!mayConnect(state)) return [];
   if (state.state === 'auth_failed' && state.stateReason === reason) return [];

@@ -1,11 +1,11 @@
-/** Which number a folder has and which role it plays. Pure. */
+/** The number and the role of each folder. Pure. */
 import { GatewayError } from '../values/errors.ts';
 import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { renamedFolders } from './renamed-folders.ts';
 import { assertLive, type KnownFolder, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
-/** A folder as the server lists it now. */
+/** A folder in the server's current list. */
 export interface ListedFolder {
   readonly path: string;
   readonly pathKey: string;
@@ -15,15 +15,18 @@ export interface ListedFolder {
   readonly roleSource: 'extension' | 'name' | null;
 }
 
-/** What the keys and sealed texts of events do not tell: the paths of known folders, and what separates their levels. */
+/**
+ * Facts that are not in the keys and sealed texts of events: the paths of known folders, and the delimiter of
+ * their levels.
+ */
 export interface KnownPaths {
   readonly of: (number: number) => string | undefined;
   readonly delimiter: string;
 }
 
 /**
- * Gives numbers to folders seen for the first time, marks those that are gone or back, and notes the roles. `sealedPath`
- * gives the path of a listed folder as the event keeps it.
+ * Numbers folders seen for the first time, marks folders that are gone or back, and records the roles.
+ * `sealedPath` returns the sealed path of a listed folder.
  */
 export function recordFolders(
   state: MailboxRecord,
@@ -45,7 +48,7 @@ export function recordFolders(
   return facts;
 }
 
-/** Path key → number, for the folders listed: known ones keep theirs, renamed ones too, new ones count up. */
+/** Path key → number for the listed folders: known and renamed ones keep theirs, new ones count up. */
 export function numberFolders(
   state: MailboxRecord,
   listed: readonly ListedFolder[],
@@ -106,7 +109,7 @@ function factsOf(
   return facts;
 }
 
-/** What the server declares (RFC 6154) goes before what a name suggests. */
+/** Roles declared by the server (RFC 6154) take precedence over roles derived from names. */
 function rolesOf(
   listed: readonly ListedFolder[],
   numbers: ReadonlyMap<string, number>,
@@ -126,7 +129,10 @@ const sameRoles = (
   b: Readonly<Partial<Record<FolderRole, number | null>>>,
 ): boolean => FOLDER_ROLES.every((role) => a[role] === b[role]);
 
-/** Maps roles to folders; roles not named stay. Throws `not_found` for a folder that is not there. */
+/**
+ * Maps roles to folders; other roles stay. Throws `not_found` for a folder that does not exist or holds no
+ * messages.
+ */
 export function setFolderRoles(
   state: MailboxRecord,
   roles: Readonly<Partial<Record<FolderRole, number | null>>>,

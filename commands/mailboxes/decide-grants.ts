@@ -1,4 +1,4 @@
-/** Who may do what in a mailbox: one grant per principal, never wider than its giver's own (`contract.md` 3). Pure. */
+/** Grants of a mailbox: one per principal, never wider than its giver's own (`contract.md` 3). Pure. */
 import { GatewayError, notFound } from '../values/errors.ts';
 import { quotasWithin } from '../kernel/grant-quotas.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
@@ -11,11 +11,11 @@ import {
   type MailboxRecord,
 } from './mailbox.ts';
 
-/** Who gives or changes a grant, at what time. */
+/** The giver of a grant or of a change, and the time. */
 export interface Giver {
   readonly principalId: string;
   readonly now: Date;
-  /** In a session: more than the own grant, once the password is fresh. Absent = never. */
+  /** In a session: may exceed the giver's own grant, after a fresh password. Absent = never. */
   readonly wider?: 'allowed' | 'after-step-up';
 }
 
@@ -25,7 +25,10 @@ export interface GiveGrant {
   readonly terms: GrantTerms;
 }
 
-/** Throws `conflict` when the principal has a grant here, `insufficient_scope` when it is wider than the giver's. */
+/**
+ * Throws `conflict` when the principal has a grant here, `insufficient_scope` when it would be wider than the
+ * giver's.
+ */
 export function assertMayGive(state: MailboxRecord, giver: Giver, command: Omit<GiveGrant, 'grantId'>): void {
   assertLive(state);
   const existing = grantOf(state, command.principal.id);
@@ -37,7 +40,7 @@ export function assertMayGive(state: MailboxRecord, giver: Giver, command: Omit<
   assertWithin(state, giver, command.terms);
 }
 
-/** A grant to a principal that has none here. Refuses like `assertMayGive`. */
+/** A grant to a principal without one. Refuses like `assertMayGive`. */
 export function giveGrant(state: MailboxRecord, giver: Giver, command: GiveGrant): readonly MailboxFact[] {
   assertMayGive(state, giver, command);
   return [
@@ -53,7 +56,9 @@ export function giveGrant(state: MailboxRecord, giver: Giver, command: GiveGrant
   ];
 }
 
-/** New terms, within the giver's own grant or narrower than they were. Throws `not_found`, `insufficient_scope`. */
+/**
+ * New terms, within the giver's own grant or narrower than before. Throws `not_found`, `insufficient_scope`.
+ */
 export function changeGrant(
   state: MailboxRecord,
   giver: Giver,
@@ -68,7 +73,7 @@ export function changeGrant(
   return [{ type: 'GrantChanged', data: { grant_id: grant.id, ...termsData(terms) } }];
 }
 
-/** Throws `not_found` when there is no such grant (any more). */
+/** Throws `not_found` when the grant does not exist. */
 export function revokeGrant(state: MailboxRecord, grantId: string): readonly MailboxFact[] {
   assertLive(state);
   if (!state.grants.has(grantId)) throw notFound('grant');
@@ -115,7 +120,7 @@ function assertWithin(state: MailboxRecord, giver: Giver, terms: GrantTerms): vo
   );
 }
 
-/** True when everything `terms` allows, `bound` allows too. */
+/** True when `bound` allows everything that `terms` allows. */
 const isWithin = (bound: GrantTerms, terms: GrantTerms): boolean =>
   terms.scopes.every((scope) => bound.scopes.includes(scope)) &&
   rolesWithin(bound.folderRoles, terms.folderRoles) &&

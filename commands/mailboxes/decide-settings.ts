@@ -9,13 +9,13 @@ import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from '.
 /** How long a removed mailbox can be restored before it is erased (`contract.md` 4). */
 export const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** How a mailbox logs in from now on. */
+/** How a mailbox logs in. */
 export type LoginKind =
   { readonly type: 'password' } | { readonly type: 'oauth2'; readonly provider: MailProvider };
 
 const providerOf = (auth: LoginKind): string => (auth.type === 'oauth2' ? auth.provider : 'imap');
 
-/** Credentials come with a password; a provider has to be authorized afterwards. */
+/** A password is stored with the change; a provider must be authorized afterwards. */
 const storedWith = (auth: LoginKind): readonly MailboxFact[] =>
   auth.type === 'password' ? [{ type: 'MailboxCredentialsStored', data: {} }] : [];
 
@@ -29,7 +29,10 @@ export interface AddMailbox {
   readonly creator: { readonly id: string; readonly kind: 'user' | 'agent'; readonly grantId: string };
 }
 
-/** The mailbox, its credentials and its creator's grant of every mailbox scope. Throws `conflict` when it exists. */
+/**
+ * Adds the mailbox, its credentials and its creator's grant of every mailbox scope. Throws `conflict` when it
+ * exists.
+ */
 export function addMailbox(state: MailboxRecord, command: AddMailbox): readonly MailboxFact[] {
   if (state.number !== null) throw new GatewayError('conflict', 'This mailbox exists already.');
   const { number, email, displayName, imap, smtp, auth, creator } = command;
@@ -68,7 +71,7 @@ export interface ChangeMailbox {
   readonly imap?: HostSettings | undefined;
   readonly smtp?: HostSettings | undefined;
   readonly trustedAuthservIds?: readonly string[] | undefined;
-  /** Given when credentials come with the change, or are to be authorized after it. */
+  /** Present when credentials come with the change, or must be authorized after it. */
   readonly auth: LoginKind | undefined;
   readonly paused?: boolean | undefined;
   readonly restore?: boolean | undefined;
@@ -76,8 +79,9 @@ export interface ChangeMailbox {
 }
 
 /**
- * What a PATCH changes, in one go. Throws `invalid_request` when host, port or security change without credentials
- * (stored ones only go where they were stored for), `conflict` for a removed mailbox that is not restored.
+ * All changes of a PATCH together. Throws `invalid_request` when host, port or security change without
+ * credentials (stored ones are sent only to the hosts they were stored for), `conflict` for a removed mailbox
+ * that is not restored.
  */
 export function changeMailboxSettings(state: MailboxRecord, command: ChangeMailbox): readonly MailboxFact[] {
   assertKnown(state);
@@ -107,13 +111,13 @@ const changedSettings = (state: MailboxRecord, command: ChangeMailbox): ChangedF
     }),
 });
 
-/** A provider that is named again is authorized anew. */
+/** Naming a provider again requires a new authorization. */
 const changedLogin = (state: MailboxRecord, auth: LoginKind): ChangedFact['data'] =>
   auth.type === 'oauth2' || state.authType !== 'password'
     ? { auth_type: auth.type, provider: providerOf(auth) }
     : {};
 
-/** Host, port and security: what decides where a password goes and who can read it on the way. */
+/** Host, port and security decide where a password is sent and who can read it in transit. */
 export const sameHost = (a: HostSettings | null, b: HostSettings | null): boolean =>
   a === b ||
   (a !== null && b !== null && a.host === b.host && a.port === b.port && a.security === b.security);
@@ -137,7 +141,10 @@ function restore(state: MailboxRecord, now: Date): readonly MailboxFact[] {
   return [{ type: 'MailboxRestored', data: {} }];
 }
 
-/** New credentials for the hosts as they are. Throws `not_found`, or `conflict` for a mailbox that a provider logs in. */
+/**
+ * New credentials for the current hosts. Throws `not_found`, or `conflict` for a mailbox that logs in with a
+ * provider.
+ */
 export function storeCredentials(state: MailboxRecord): readonly MailboxFact[] {
   assertLive(state);
   if (state.authType === 'oauth2') {
@@ -149,7 +156,7 @@ export function storeCredentials(state: MailboxRecord): readonly MailboxFact[] {
   return [{ type: 'MailboxCredentialsStored', data: {} }];
 }
 
-/** A mailbox that is removed already stays as it is. */
+/** A mailbox that is already removed does not change. */
 export function removeMailbox(state: MailboxRecord, now: Date): readonly MailboxFact[] {
   assertKnown(state);
   if (state.state === 'removed') return [];
@@ -164,6 +171,6 @@ export const isDueForErasure = (state: MailboxRecord, now: Date): boolean =>
   state.eraseAt !== null &&
   Date.parse(state.eraseAt) <= now.getTime();
 
-/** The end of a removed mailbox; nothing when it was restored or erased meanwhile. */
+/** The erasure of a removed mailbox; nothing when it was restored or erased meanwhile. */
 export const eraseMailbox = (state: MailboxRecord, now: Date): readonly MailboxFact[] =>
   isDueForErasure(state, now) ? [{ type: 'MailboxErased', data: {} }] : [];

@@ -7,7 +7,7 @@ import { eraseMailbox, isDueForErasure } from './decide-settings.ts';
 import { forgetCredentials } from './store-credentials.ts';
 import { mailbox } from './mailbox.ts';
 
-/** Removed mailboxes whose time to be restored is over. */
+/** Removed mailboxes whose restore period has ended. */
 export const listDueErasures = (
   { directory }: Pick<Ports, 'directory'>,
   now: Date,
@@ -17,8 +17,8 @@ export const listDueErasures = (
   );
 
 /**
- * Erases credentials, index and content first and notes it then, so that a crash in between erases again and never too little.
- * False when it was restored or erased meanwhile. Throws `store_unavailable`.
+ * Erases credentials, mirror and content before it appends the event: after a crash in between, the erasure
+ * repeats. Returns false when the mailbox was restored or erased meanwhile. Throws `store_unavailable`.
  */
 export async function eraseMailboxContent(
   ports: Ports,

@@ -1,6 +1,7 @@
 /**
- * The answer of a provider, brought by a person's browser (`contract.md` 18): shown first, taken only when the person
- * confirms. It needs no sign-in: the state, known to that browser alone, identifies the request.
+ * The answer of a provider, delivered by a person's browser (`contract.md` 18): shown first, accepted only
+ * when the person confirms. No sign-in is required: the state, known only to that browser, identifies the
+ * request.
  */
 import { credentialIds } from '../values/event.ts';
 import { recordRefusal } from '../kernel/record-refusal.ts';
@@ -13,28 +14,28 @@ import type { AuthorizationRequest } from '../ports/mail-logins.ts';
 import { startProviderAuthorization } from './authorize-provider.ts';
 import { assertStillAllowed, keepTokens } from './keep-tokens.ts';
 
-/** What the page says before the person agrees. */
+/** The contents of the page before the person confirms. */
 export interface AuthorizationSummary {
   readonly provider: string;
   readonly organisation: string;
   readonly email: string;
   readonly requester: string;
-  /** Mail servers that will see the access tokens. */
+  /** Mail servers that will receive the access tokens. */
   readonly hosts: readonly string[];
 }
 
-/** The provider's answer as the browser brought it. */
+/** The provider's answer as the browser delivered it. */
 export interface ProviderAnswer {
   readonly state: string;
-  /** `code` and what else there is, or `error`. */
+  /** `code` with other parameters, or `error`. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Address and user agent of the browser, sealed under the given principal's key. */
+  /** Seals address and user agent of the browser under the given principal's key. */
   readonly sealClient: (principalId: string) => Promise<Sealed>;
 }
 
 /**
- * Reads without taking: mail scanners open links too. Throws `not_found` for a state that is unknown, used or too old, and
- * `mailbox_auth_failed` when the provider says that the person refused.
+ * Reads without consuming, because mail scanners open links too. Throws `not_found` for a state that is
+ * unknown, used or expired, and `mailbox_auth_failed` when the provider reports a refusal.
  */
 export async function describeAuthorization(
   ports: Ports,
@@ -49,8 +50,9 @@ export async function describeAuthorization(
 }
 
 /**
- * Takes the answer, once: exchanges it, checks that the account is the mailbox's, stores the tokens and connects the mailbox.
- * Throws like `describeAuthorization`; `conflict` for another account or a mailbox that changed, and what the requester may no longer do.
+ * Consumes the answer, once: exchanges it, verifies that the account is the mailbox's, stores the tokens and
+ * connects the mailbox. Throws like `describeAuthorization`, `conflict` for another account or a changed
+ * mailbox, and `insufficient_scope` or `not_found` when the requester lost the right.
  */
 export async function finishAuthorization(
   ports: Ports,
@@ -69,7 +71,7 @@ export async function finishAuthorization(
   });
 }
 
-/** RFC 6749 4.1.2.1: `access_denied` is the decision of the person. */
+/** RFC 6749 4.1.2.1: `access_denied` is the person's refusal. */
 function assertGiven(parameters: ProviderAnswer['parameters']): void {
   if (parameters['code'] !== undefined) return;
   const isDenied = parameters['error'] === 'access_denied';
@@ -98,7 +100,7 @@ function summaryOf({ directory }: Ports, request: AuthorizationRequest): Authori
   };
 }
 
-/** A refusal from here on belongs to an organisation, so it is recorded in its audit trail. */
+/** From here on the organisation is known, so a refusal is recorded in its audit trail. */
 async function recordingRefusal<T>(
   ports: Ports,
   request: AuthorizationRequest,

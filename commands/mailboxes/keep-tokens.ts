@@ -1,4 +1,4 @@
-/** What is checked before a provider's tokens are stored, and storing them. */
+/** Verifies and stores a provider's tokens. */
 import { type Caller, callerInSession, callerOf } from '../kernel/access.ts';
 import { authorize } from '../kernel/authorize.ts';
 import { isSessionId } from '../values/event.ts';
@@ -12,7 +12,10 @@ import { startProviderAuthorization } from './authorize-provider.ts';
 import { authorizeProvider } from './decide-authorization.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';
 
-/** The right to ask is needed until the end: a token revoked meanwhile connects nothing. Throws `insufficient_scope`, `not_found`. */
+/**
+ * The requester's right is required until the end: a token revoked meanwhile connects nothing. Throws
+ * `insufficient_scope`, `not_found`.
+ */
 export function assertStillAllowed(
   { directory, clock }: Ports,
   { requester, mailboxId }: AuthorizationRequest,
@@ -27,7 +30,7 @@ export function assertStillAllowed(
   authorize(caller, directory.state, startProviderAuthorization, { mailbox_id: mailboxId });
 }
 
-/** Who asked, as long as that token or session lives. */
+/** The requester, while that token or session is valid. */
 function callerBy(state: DirectoryState, tokenId: string, now: Date): Caller | null {
   const isAhead = (expiresAt: string): boolean => Date.parse(expiresAt) > now.getTime();
   if (isSessionId(tokenId)) {
@@ -41,8 +44,8 @@ function callerBy(state: DirectoryState, tokenId: string, now: Date): Caller | n
 }
 
 /**
- * Stores the tokens and connects the mailbox. Throws `conflict` for another account than the mailbox's and for a mailbox
- * that changed since; the tokens are then taken back at the provider.
+ * Stores the tokens and connects the mailbox. For another account than the mailbox's, and for a mailbox that
+ * changed since, it revokes the tokens at the provider and throws `conflict`.
  */
 export async function keepTokens(
   ports: Ports,
@@ -60,7 +63,8 @@ export async function keepTokens(
     await ports.providerAuthorizations.revoke(provider, tokens.refreshToken);
     throw error;
   }
-  // Before the event, as passwords are. A change of hosts in between leaves tokens that are bound to others, and go nowhere.
+  // Stored before the event, like passwords. If the hosts change in between, the tokens stay bound to the old
+  // hosts and are never sent.
   await ports.secrets.saveMailCredentials(mailboxId, {
     kind: 'oauth2',
     provider,
@@ -72,7 +76,7 @@ export async function keepTokens(
   if (position !== null) await ports.directory.waitFor(position);
 }
 
-/** RFC 5321 leaves the case of a local part to its host; no provider here tells accounts apart by it. */
+/** RFC 5321 leaves the case of a local part to its host; no provider here distinguishes accounts by it. */
 const isSameAddress = (one: string, other: string): boolean =>
   one.normalize('NFC').toLowerCase() === other.normalize('NFC').toLowerCase();
 

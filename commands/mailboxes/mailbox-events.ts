@@ -1,4 +1,4 @@
-/** Everything that happens to a mailbox as the gateway knows it. Secrets are never here, addresses and paths are sealed. */
+/** All events of a mailbox. They never contain secrets; addresses and paths are sealed. */
 import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import {
@@ -40,7 +40,7 @@ export const MailboxChanged = defineEvent({
     imap: hostSettings.optional(),
     smtp: hostSettings.nullable().optional(),
     trusted_authserv_ids: z.array(z.string()).optional(),
-    /** Another way to log in: what was stored for the old one is erased. */
+    /** The mailbox logs in another way; the credentials of the old way are erased. */
     auth_type: authType.optional(),
     provider: z.string().optional(),
   }),
@@ -142,11 +142,11 @@ export const FolderAdded = defineEvent({
   data: z.object({
     number: z.int().min(1),
     path: sealedText,
-    /** HMAC of the path, so that the same path is known again without opening it. */
+    /** HMAC of the path: identifies the same path without opening it. */
     path_key: z.string(),
-    /** False when it only holds other folders. */
+    /** False when it only contains other folders. */
     selectable: z.boolean().default(true),
-    /** By it a renamed folder is known again. */
+    /** Identifies a renamed folder. */
     uid_validity: z.int().nullable().default(null),
   }),
 });

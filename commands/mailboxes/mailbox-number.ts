@@ -1,4 +1,4 @@
-/** Mailbox numbers: what sealed locators name a mailbox by (`contract.md` 1). */
+/** Mailbox numbers: sealed locators identify mailboxes by them (`contract.md` 1). */
 import { appendFacts, type Author } from '../kernel/decide-and-append.ts';
 import { catalogueOf, readEvent } from '../values/event.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -9,21 +9,22 @@ import { MailboxNumberReserved } from './mailbox-events.ts';
 const catalogue = catalogueOf([MailboxNumberReserved]);
 
 /**
- * A block holds this many numbers, and there are 2,048 of them: a number stays within 31 bits, as the mail index keeps it.
- * Installations that share keys number in blocks of their own (MAILBOX_NUMBER_BLOCK), so that no two name the same mailbox.
+ * Numbers in a block. There are 2,048 blocks, so that a number fits the 31 bits of the mirror. Installations
+ * that share keys use different blocks (MAILBOX_NUMBER_BLOCK), so that no two name the same mailbox.
  */
 const NUMBERS_PER_BLOCK = 2 ** 20;
 export const LAST_BLOCK = 2 ** 11 - 1;
 
-/** The block that a mailbox number lies in. */
+/** The block of a mailbox number. */
 export const blockOf = (number: number): number => Math.floor(number / NUMBERS_PER_BLOCK);
 
-/** So many numbers taken but not known to the directory mean that it is far behind. */
+/** This many taken numbers unknown to the directory mean that it is far behind. */
 const MAX_ATTEMPTS = 64;
 
 /**
- * Reserves the first free number above the highest known of this installation's block. The same mailbox resumes its own reservation. Throws
- * `overloaded` when too many are taken or the block is full, `store_unavailable`.
+ * Reserves the first free number above the highest known one of this installation's block. The same mailbox
+ * resumes its own reservation. Throws `overloaded` when too many are taken or the block is full,
+ * `store_unavailable`.
  */
 export async function reserveMailboxNumber(
   ports: Pick<Ports, 'events' | 'ids' | 'clock' | 'directory' | 'server'>,

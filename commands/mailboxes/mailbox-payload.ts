@@ -1,4 +1,4 @@
-/** A mailbox as callers see and describe it (`contract.md` 4). */
+/** A mailbox as callers read and write it (`contract.md` 4). */
 import { z } from 'zod';
 import { lineOfText } from '../values/line-of-text.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
@@ -8,7 +8,7 @@ import { MAIL_PROVIDERS } from '../ports/mail-logins.ts';
 import type { SyncStatus } from '../ports/mirror-versions.ts';
 import type { Ports } from '../ports/ports.ts';
 
-/** Hosts as callers write them; which of them may be reached is the egress guard's business. */
+/** Hosts as callers write them; the egress guard decides which may be reached. */
 export const HostSettingsField = z.strictObject({
   host: z
     .string()
@@ -33,7 +33,7 @@ const ProviderAuth = z.strictObject({
     .describe('The mailbox waits until it is authorized by POST …/provider-authorization.'),
 });
 
-/** The password as it is stored. */
+/** The password in its stored form. */
 export const passwordOf = ({ username, password }: z.output<typeof PasswordAuth>): PasswordLogin => ({
   kind: 'password',
   username,
@@ -86,7 +86,7 @@ export type Mailbox = z.output<typeof Mailbox>;
 
 type PayloadPorts = Pick<Ports, 'locators' | 'server' | 'clock' | 'mirrorVersions'>;
 
-/** The mailbox as the directory and its worker know it. Throws `store_unavailable`. */
+/** The mailbox from the directory and its worker's status. Throws `store_unavailable`. */
 export async function describeMailbox(ports: PayloadPorts, entry: MailboxEntry): Promise<Mailbox> {
   const [described] = await describeMailboxes(ports, [entry]);
   if (!described) throw new Error('one mailbox was requested');

@@ -1,4 +1,4 @@
-/** A mailbox as its own stream tells it: what every decision about it rests on. */
+/** A mailbox folded from its own stream: the basis of every decision about it. */
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { AUTHORIZATION_REQUIRED, type FolderAvailability, type MailboxState } from '../ports/directory.ts';
 import { catalogueOf, type Fact, type PastFact } from '../values/event.ts';
@@ -38,14 +38,14 @@ export interface MailboxRecord {
   readonly number: number | null;
   readonly state: MailboxState;
   readonly stateReason: string | null;
-  /** The first pass over the folders was once complete. */
+  /** The first pass over the folders was completed once. */
   readonly synced: boolean;
   readonly erased: boolean;
   readonly eraseAt: string | null;
   readonly authType: 'password' | 'oauth2';
   /** `imap` for a mailbox with a password, else a mail provider. */
   readonly provider: string;
-  /** The provider has to be authorized (again) before anything is tried. */
+  /** The provider must be authorized (again) before any connection. */
   readonly awaitsAuthorization: boolean;
   readonly imap: HostSettings | null;
   readonly smtp: HostSettings | null;
@@ -55,7 +55,7 @@ export interface MailboxRecord {
   readonly detectedRoles: Readonly<Partial<Record<FolderRole, number>>>;
   readonly folderRoles: Readonly<Partial<Record<FolderRole, number | null>>>;
   readonly grants: ReadonlyMap<string, HeldGrant>;
-  /** Events so far: the ETag. */
+  /** Number of events: the ETag. */
   readonly version: number;
 }
 
@@ -241,7 +241,7 @@ export function assertLive(state: MailboxRecord): void {
   );
 }
 
-/** Throws `version_conflict` when `If-Match` names another version; null and `*` match every one. */
+/** Throws `version_conflict` when `If-Match` names another version; null and `*` match every version. */
 export function assertVersion(state: MailboxRecord, ifMatch: string | null): void {
   if (ifMatch === null || ifMatch === '*' || ifMatch === String(state.version)) return;
   throw new GatewayError(

@@ -1,4 +1,4 @@
-/** POST, PATCH and DELETE of grants: who else may use a mailbox, and how far. */
+/** POST, PATCH and DELETE of grants: who may use a mailbox, and with which terms. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
@@ -28,7 +28,7 @@ export const Grant = z.object({
 });
 export type Grant = z.output<typeof Grant>;
 
-/** The grant as the mailbox's stream holds it. */
+/** The grant from the mailbox's stream. */
 export const describeGrant = (mailboxId: string, grant: HeldGrant): Grant => ({
   id: grant.id,
   mailbox_id: mailboxId,
@@ -183,7 +183,10 @@ function principalOf({ ports, caller }: Context, id: string): { id: string; kind
   throw notFound('principal');
 }
 
-/** What the giver may give: in a session all, else what it holds here, and what the grant held before: narrowing is always possible. */
+/**
+ * The scopes the giver may give: in a session all, else those it holds here and those the grant held before,
+ * as narrowing is always possible.
+ */
 function chosenBy(
   state: MailboxRecord,
   giver: Giver,

@@ -1,4 +1,4 @@
-/** Gives every folder the server lists its number, before an id that names it is handed out. */
+/** Numbers every folder the server lists, before any id that contains the number is returned. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { FolderEntry, MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -12,8 +12,8 @@ import { mailbox, type MailboxRecord } from './mailbox.ts';
 type RegisterPorts = Pick<Ports, 'events' | 'ids' | 'clock' | 'personal' | 'directory'>;
 
 /**
- * The listed folders with their numbers, in the order listed. Writes only when something is new, and then waits until
- * the directory holds it. Throws `store_unavailable`.
+ * The listed folders with their numbers, in the order listed. Writes only changes, and then waits until the
+ * directory has them. Throws `store_unavailable`.
  */
 export async function registerFolders(
   ports: RegisterPorts,
@@ -48,7 +48,7 @@ export async function registerFolders(
   });
 }
 
-/** True when the directory has every listed folder with its role as it is, and knows all others for gone. */
+/** True when the directory has every listed folder with its current role, and marks all others missing. */
 function holdsFolders(entry: MailboxEntry, listing: readonly FolderListing[]): boolean {
   const listed = new Map(listing.map((folder) => [folder.path, folder]));
   const known = new Map(entry.folders.map((folder) => [folder.path, folder]));
@@ -62,7 +62,7 @@ function holdsFolders(entry: MailboxEntry, listing: readonly FolderListing[]): b
 const availabilityOf = (selectable: boolean): 'selectable' | 'container' =>
   selectable ? 'selectable' : 'container';
 
-/** What the server declares goes before what a name suggests, as in `recordFolders`. */
+/** Roles declared by the server take precedence over roles derived from names, as in `recordFolders`. */
 const pathOfRole = (listing: readonly FolderListing[], role: FolderRole): string =>
   (['extension', 'name'] as const)
     .map((source) => listing.find((folder) => folder.role === role && folder.roleSource === source))
@@ -89,11 +89,11 @@ function pathsOf(known: readonly FolderEntry[], listing: readonly FolderListing[
   };
 }
 
-/** HMAC of mailbox and path: the same path is known again without opening the sealed one. */
+/** HMAC of mailbox and path: identifies the same path without opening the sealed one. */
 const folderKey = (ports: Pick<Ports, 'ids'>, mailboxId: string, path: string): string =>
   ports.ids.reservationName(`${mailboxId}\u0000${path}`);
 
-/** Paths this mailbox's stream does not hold yet, sealed under the mailbox's key; usually none. */
+/** Paths that this mailbox's stream does not contain yet, sealed under the mailbox's key; usually none. */
 async function sealUnknown(
   ports: Pick<Ports, 'personal'>,
   mailboxId: string,

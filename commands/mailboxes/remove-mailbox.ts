@@ -1,4 +1,4 @@
-/** DELETE /mailboxes/:mailbox_id: ends its connections now, erases it after seven days. */
+/** DELETE /mailboxes/:mailbox_id: closes its connections now, erases it after seven days. */
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { MailboxIdParameter } from '../mail/select.ts';

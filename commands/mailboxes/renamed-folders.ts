@@ -1,9 +1,11 @@
-/** Folders that other clients renamed, alone or with all below them, as two lists show it. Pure. */
+/**
+ * Detects folders that other clients renamed, alone or with their subfolders, from two folder lists. Pure.
+ */
 
 export interface GoneFolder {
   readonly number: number;
   readonly path: string;
-  /** Null where the folder holds no messages. */
+  /** Null when the folder holds no messages. */
   readonly uidValidity: number | null;
 }
 
@@ -21,13 +23,13 @@ export interface FolderChange {
   readonly delimiter: string;
 }
 
-/** Beyond so many pairs of old and new folders nothing is guessed. */
+/** Above this many pairs of old and new folders no rename is derived. */
 const MOST_PAIRS = 10_000;
 
 /**
- * Path key → number. A whole tree moved from one prefix to another: every folder below the old one is gone, every one below the
- * new one is new, and each pair has one UIDVALIDITY, which a rename keeps (RFC 9051 6.3.6). What fits twice is not told: a
- * wrong guess would make old message ids name other messages.
+ * Path key → number. A whole tree moved from one prefix to another: every folder below the old one is gone,
+ * every one below the new one is new, and each pair has one UIDVALIDITY, which a rename keeps (RFC 9051
+ * 6.3.6). Ambiguous matches are omitted: a wrong guess would make old message ids name other messages.
  */
 export function renamedFolders(change: FolderChange): ReadonlyMap<string, number> {
   const { gone, fresh } = change;
@@ -39,7 +41,7 @@ export function renamedFolders(change: FolderChange): ReadonlyMap<string, number
       .filter(({ uidValidity }) => from.uidValidity !== null && uidValidity === from.uidValidity)
       .map((to) => widestMove(trees, trees.prefixesOf(from), trees.prefixesOf(to))),
   );
-  // A whole tree says more than a part of it, where UIDVALIDITY is the same everywhere.
+  // A larger tree is stronger evidence than a part of it when UIDVALIDITY is the same everywhere.
   for (const [, all] of [...Map.groupBy(moves, ({ length }) => length)].sort(([a], [b]) => b - a)) {
     const done = new Set(renamed.values());
     const open = all.flat().filter(([pathKey, number]) => !renamed.has(pathKey) && !done.has(number));
@@ -61,12 +63,15 @@ function certain(pairs: readonly Pair[]): readonly Pair[] {
   );
 }
 
-/** What lies below each prefix, looked up once: a list may hold thousands of folders, and all of one UIDVALIDITY. */
+/**
+ * The folders below each prefix, indexed once: a list may contain thousands of folders, all with one
+ * UIDVALIDITY.
+ */
 interface Trees {
   readonly gone: ReadonlyMap<string, readonly GoneFolder[]>;
   readonly fresh: ReadonlyMap<string, ReadonlyMap<string, FreshFolder>>;
   readonly kept: ReadonlySet<string>;
-  /** Of a folder that is gone or new: its names from the top, each with all above it. */
+  /** The prefixes of a folder that is gone or new: each level from the top, with all levels above it. */
   readonly prefixesOf: (folder: GoneFolder | FreshFolder) => readonly string[];
 }
 
@@ -97,9 +102,9 @@ function prefixes(path: string, delimiter: string): readonly string[] {
   return [...found, path];
 }
 
-/** The pairs of the highest prefix whose move explains this one; none when no move does. */
+/** The pairs of the highest prefix whose move explains this one; empty when no move does. */
 function widestMove(trees: Trees, old: readonly string[], now: readonly string[]): readonly Pair[] {
-  /** What follows the prefix `cut` names above the folder itself. */
+  /** The path after the prefix that is `cut` levels above the folder. */
   const rest = (all: readonly string[], cut: number): string =>
     (all.at(-1) ?? '').slice(all.at(-1 - cut)?.length ?? 0);
   let common = 0;

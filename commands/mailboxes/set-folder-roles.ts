@@ -1,4 +1,4 @@
-/** PUT /mailboxes/:mailbox_id/folder-roles: a person says which folder plays which role, or has one created. */
+/** PUT /mailboxes/:mailbox_id/folder-roles: a person maps roles to folders, or has a folder created. */
 import { z } from 'zod';
 import { lineOfText } from '../values/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
@@ -19,7 +19,10 @@ export const FolderRoleMap = z
   .describe('Role → fld_ id, null = none.');
 export type FolderRoleMap = z.output<typeof FolderRoleMap>;
 
-/** Every role of the contract's list with its folder now; null where there is none, or none that the caller's grant reaches. */
+/**
+ * Every role of the contract with its current folder; null when there is none, or none within the caller's
+ * grant.
+ */
 export function folderRolesFor(context: Pick<Context, 'caller' | 'ports'>, mailboxId: string): FolderRoleMap {
   const entry = entryOf(context, mailboxId);
   const access = context.caller.mailboxes.get(mailboxId);
@@ -60,7 +63,7 @@ export const putFolderRoles = defineCapability<Input, FolderRoleMap>({
   access: {
     any: ['folders:manage'],
     mailbox: ({ mailbox_id }) => mailbox_id,
-    // Grants bound to folder roles reach what the roles lead to: who changes these changes those.
+    // Grants bound to folder roles follow the mapping: a change of the mapping changes those grants.
     needs: () => ['folders:manage', 'mailboxes:grants'],
     steppedUp: true,
   },
@@ -84,7 +87,10 @@ export const putFolderRoles = defineCapability<Input, FolderRoleMap>({
   },
 });
 
-/** Throws `insufficient_scope` where folder roles bound the caller: whoever they hold in must not move them. */
+/**
+ * Throws `insufficient_scope` when the caller's grant is bound to folder roles: such a caller must not change
+ * the mapping.
+ */
 function assertUnbound({ caller }: Context, mailboxId: string): void {
   const folderRoles = caller.mailboxes.get(mailboxId)?.folderRoles ?? null;
   if (folderRoles === null) return;
@@ -113,7 +119,7 @@ function knownFolders({ ports }: Context, entry: MailboxEntry, roles: Choices): 
   return numbers;
 }
 
-/** Makes what is missing on the mail server and numbers it. A folder that is there already is taken as it is. */
+/** Creates missing folders on the mail server and numbers them. An existing folder is used as it is. */
 async function createdFolders(context: Context, entry: MailboxEntry, roles: Choices): Promise<Numbers> {
   const wanted = choicesOf(roles).flatMap(({ role, choice }) =>
     typeof choice === 'object' && choice !== null ? [{ role, path: choice.create }] : [],

@@ -1,4 +1,4 @@
-/** PUT /mailboxes/:mailbox_id/credentials: new credentials for the hosts as they are. */
+/** PUT /mailboxes/:mailbox_id/credentials: new credentials for the current hosts. */
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -49,8 +49,8 @@ const noUsername = (): GatewayError => {
 };
 
 /**
- * Erases credentials and what was asked of a provider, whatever the provider says. True when the provider knows. A
- * renewal under way ends before, so that no token survives.
+ * Erases credentials and open authorization requests, whatever the provider answers. Returns true when the
+ * provider revoked the tokens. A renewal under way ends before, so that no token survives.
  */
 export async function forgetCredentials(
   { secrets, providerAuthorizations }: Pick<Ports, 'secrets' | 'providerAuthorizations'>,

@@ -1,4 +1,4 @@
-/** POST /mailboxes/:mailbox_id/connection-tests: tries hosts and credentials without changing anything. */
+/** POST /mailboxes/:mailbox_id/connection-tests: tests hosts and credentials without changing anything. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';

@@ -57,7 +57,7 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
     const { ports, request } = context;
     const entry = entryOf(context, input.mailbox_id);
     const hosts = changedHosts(entry, input);
-    // Before the hosts are looked up: what is missing is no matter of theirs.
+    // Before the hosts are resolved: missing credentials do not depend on them.
     if (hosts.length > 0 && input.auth === undefined) throw needsCredentials();
     for (const host of hosts) await ports.mail.assertReachable(host);
     const displayName = await sealedName(context, entry, input.display_name);
@@ -84,7 +84,7 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
   },
 });
 
-/** What the old way to log in left behind ends, at its provider too. */
+/** Ends the old login with its credentials, also at its provider. */
 async function replaceCredentials({ ports }: Context, entry: MailboxEntry, auth: Auth): Promise<void> {
   if (auth.type === 'oauth2' || entry.authType === 'oauth2') await forgetCredentials(ports, entry.id);
   if (auth.type === 'password') await ports.secrets.saveMailCredentials(entry.id, passwordOf(auth));
@@ -95,7 +95,7 @@ const changedHosts = (entry: MailboxEntry, { imap, smtp }: Input) => [
   ...(smtp && !sameHost(entry.smtp, smtp) ? [smtp] : []),
 ];
 
-/** A name that stays the same is no change, though each sealing of it looks different. */
+/** An unchanged name is no change, although each sealing of it differs. */
 async function sealedName({ ports }: Context, entry: MailboxEntry, name: string | null | undefined) {
   if (name === undefined || name === entry.displayName) return {};
   return { displayName: name === null ? null : await ports.personal.seal(entry.id, name) };
