@@ -1,4 +1,4 @@
-/** What style and attributes make of an element: how its text looks, whether anything of it can be seen. */
+/** The effect of style and attributes on an element: how its text looks, and whether it is visible. */
 import { type CssDeclaration, declarationsIn } from './css.ts';
 import { hidesAll, strikes } from './style-declarations.ts';
 import { classesOf, type Styled, type StyleRules } from './style-rules.ts';
@@ -6,19 +6,19 @@ import { lookInside, PLAIN_LOOK, type TextLook } from './text-look.ts';
 
 export interface SeenElement extends Styled {
   readonly look: TextLook;
-  /** A line is drawn through its text. */
+  /** Its text is struck through. */
   readonly struck: boolean;
-  /** Its inside is not text of the mail. */
+  /** Its content is not text of the mail. */
   readonly dropped: boolean;
   readonly hidden: boolean;
 }
 
-/** Around everything. */
+/** The parent of everything. */
 export const OUTERMOST: SeenElement = {
   ...{ name: '', id: '', classes: [], look: PLAIN_LOOK, struck: false, dropped: false, hidden: false },
 };
 
-/** Elements whose inside is not text of the mail. */
+/** Elements whose content is not text of the mail. */
 const DROPPED: ReadonlySet<string> = new Set([
   'script',
   'style',
@@ -44,7 +44,7 @@ const DROPPED: ReadonlySet<string> = new Set([
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** An element inside of others, the outermost first. */
+/** An element inside others, the outermost first. */
 export function seeElement(
   rules: StyleRules,
   around: readonly SeenElement[],
@@ -63,7 +63,7 @@ export function seeElement(
   };
 }
 
-/** What browsers do to text of these elements (HTML, 15.3). */
+/** The browsers' default style of these elements (HTML, 15.3). */
 const BY_NAME: ReadonlyMap<string, readonly CssDeclaration[]> = new Map(
   Object.entries({
     small: 'font-size:smaller',
@@ -84,7 +84,7 @@ const BY_NAME: ReadonlyMap<string, readonly CssDeclaration[]> = new Map(
 const LINK = declarationsIn('color:#00e');
 const FONT_SIZES = ['x-small', 'x-small', 'small', 'medium', 'large', 'x-large', 'xx-large', 'xxx-large'];
 
-/** Of the element itself and its attributes of before style sheets; colours in hex need no mark in front. */
+/** The style of the element itself and of its presentational attributes; a hex colour may lack its `#`. */
 function ofElement(
   name: string,
   { bgcolor, color, text, size, href }: Attributes,
@@ -102,7 +102,7 @@ function ofElement(
   ];
 }
 
-/** No more than a word, so that nothing else is declared with it. */
+/** Reduced to one word, so that it cannot add declarations. */
 const attributeColour = (text: string): string =>
   text
     .trim()
@@ -110,19 +110,19 @@ const attributeColour = (text: string): string =>
     .replaceAll(/[^\w#(),.%]/g, '_')
     .replace(/^([\da-f]{3}){1,2}$/, '#$&');
 
-/** From 1 to 7, or in steps from 3 (HTML, 15.3.4). */
+/** From 1 to 7, or relative to 3 (HTML, 15.3.4). */
 function fontSize(text: string): string {
   const number = Number.parseInt(text, 10) || 3;
   const step = /^\s*[+-]/.test(text) ? 3 + number : number;
   return FONT_SIZES[Math.min(7, Math.max(1, step))] ?? 'medium';
 }
 
-/** As URLs are parsed for http: no slashes are needed behind the scheme, and either kind will do. */
+/** As in URL parsing for http: slashes after the scheme are optional, and either kind is accepted. */
 const REMOTE = /^(?:https?:|[\\/]{2})/i;
 const REMOTE_IN_STYLE = /[('"\s]((?:https?:|[\\/]{2})[^'")\s]+)/i;
 const REMOTE_IN_SET = /(?:^|[\s,])((?:https?:|[\\/]{2})[^\s,]+)/i;
 
-/** Where a picture or the like would be loaded from over the network; null when nothing is. */
+/** The URL from which a picture or the like would be loaded over the network; null when none is. */
 export function remoteSource(name: string, attributes: Attributes): string | null {
   const { src, background, data, poster, href, srcset = '', style } = attributes;
   const urls = [src, background, data, poster, name === 'link' ? href : undefined];
@@ -139,5 +139,5 @@ function remoteInStyle(style: string): string | null {
   return null;
 }
 
-/** Blanks and controls are no part of a URL wherever they stand in its beginning. */
+/** Removes blanks and controls, which URL parsers ignore, from the start of a URL. */
 const withoutBlanks = (url: string): string => url.slice(0, 100).replaceAll(/[\u0000-\u0020]/g, '');

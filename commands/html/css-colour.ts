@@ -2,7 +2,7 @@
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** A colour as it is written; `alpha` is 0 where nothing of it can be seen, 1 where nothing shines through. */
+/** A colour as written; `alpha` is 0 for transparent, 1 for opaque. */
 export interface WrittenColour {
   readonly colour: Colour;
   readonly alpha: number;
@@ -41,7 +41,7 @@ const NAMED: ReadonlyMap<string, string> = new Map(
 
 export const isColourName = (value: string): boolean => NAMED.has(value);
 
-/** Null for a colour of any other kind. `value` in lower case, as `css.ts` gives it. */
+/** Null for any other kind of colour. `value` is in lower case, as `css.ts` returns it. */
 export function writtenColour(value: string): WrittenColour | null {
   if (value === 'transparent') return { colour: [0, 0, 0], alpha: 0 };
   const [, hex = NAMED.get(value)] = /^#([\da-f]{3,8})$/.exec(value) ?? [];
@@ -70,7 +70,7 @@ function colourOfHex(hex: string): WrittenColour | null {
   };
 }
 
-/** A number or a percentage as a share of one; null for what is neither. */
+/** A number or a percentage as a share of one; null for anything else. */
 export function share(value: string): number | null {
   const [, number, percent] = /^([+-]?\d*\.?\d+(?:e[+-]?\d+)?)(%?)$/.exec(value) ?? [];
   return number === undefined ? null : Number(number) / (percent === '%' ? 100 : 1);
@@ -83,7 +83,7 @@ function rgb([red, green, blue]: readonly [string, string, string]): Colour {
 
 const DEGREES: Readonly<Record<string, number>> = { deg: 1, grad: 0.9, rad: 180 / Math.PI, turn: 360 };
 
-/** CSS Color 4, 7.1. Hue an angle, in degrees where it has no unit; saturation and lightness in percent. */
+/** CSS Color 4, 7.1. Hue is an angle, in degrees without a unit; saturation and lightness are in percent. */
 function hsl(hue: string, saturation: string, lightness: string): Colour {
   const [unit = 'deg'] = /[a-z]+$/.exec(hue) ?? [];
   const h = Number.parseFloat(hue) * (DEGREES[unit] ?? Number.NaN);
@@ -98,7 +98,7 @@ function hsl(hue: string, saturation: string, lightness: string): Colour {
   return [channel(0), channel(8), channel(4)];
 }
 
-/** How a colour looks over another one. */
+/** A colour blended over another one. */
 export function over({ colour, alpha }: WrittenColour, ground: Colour): Colour {
   const mixed = (at: 0 | 1 | 2): number => colour[at] * alpha + ground[at] * (1 - alpha);
   return [mixed(0), mixed(1), mixed(2)];

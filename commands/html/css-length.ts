@@ -1,15 +1,15 @@
-/** Lengths and numbers of styles, calculated (CSS Values 4, 5 and 10). */
+/** Evaluates lengths and numbers of styles (CSS Values 4, 5 and 10). */
 import type { CssNode } from 'css-tree';
 
-/** What relative units stand for, in CSS pixels. */
+/** The values of relative units, in CSS pixels. */
 export interface Measures {
   readonly em: number;
   readonly rem: number;
-  /** 100 %. */
+  /** The length of 100 %. */
   readonly whole: number;
 }
 
-/** Of a small telephone: what can be read there can be read elsewhere. */
+/** A small phone: text that is readable there is readable elsewhere. */
 const [WIDTH, HEIGHT] = [320, 480];
 
 const PIXELS_PER = new Map(
@@ -32,7 +32,10 @@ const PIXELS_PER = new Map(
 
 const PER_EM = new Map(Object.entries({ em: 1, ex: 0.5, ch: 0.5, cap: 0.7, ic: 1, lh: 1.2 }));
 
-/** The one length or number of a value; null for what cannot be told. A number without a unit counts as pixels, as in old mail. */
+/**
+ * The single length or number of a value; null when it is unknown. A number without a unit counts as pixels,
+ * as in old mail.
+ */
 export function measure(nodes: readonly CssNode[], measures: Measures): number | null {
   const [only, ...more] = nodes;
   return only === undefined || more.length > 0 ? null : sizeOf(only, measures);
@@ -96,7 +99,7 @@ function splitAt(nodes: readonly CssNode[], sign: string): readonly (readonly Cs
   return parts;
 }
 
-/** A sum of products; null where a part is not known. */
+/** A sum of products; null when a part is unknown. */
 function sumOf(nodes: readonly CssNode[], measures: Measures): number | null {
   const terms: { readonly sign: number; readonly nodes: CssNode[] }[] = [{ sign: 1, nodes: [] }];
   for (const node of nodes) {
@@ -109,7 +112,7 @@ function sumOf(nodes: readonly CssNode[], measures: Measures): number | null {
   return Number.isFinite(sum) ? sum : null;
 }
 
-/** From the left; NaN where a part is not known. */
+/** From the left; NaN when a part is unknown. */
 function productOf(nodes: readonly CssNode[], measures: Measures): number {
   const [first, ...rest] = nodes;
   let product = (first && sizeOf(first, measures)) ?? Number.NaN;

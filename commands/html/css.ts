@@ -1,4 +1,7 @@
-/** CSS as browsers read it (by css-tree), in bounds: comments gone, escapes decoded, what is broken left out. */
+/**
+ * CSS as browsers read it (by css-tree), within limits: comments removed, escapes decoded, invalid parts
+ * omitted.
+ */
 import { type CssNode, type Declaration as DeclarationNode, generate, ident, parse, walk } from 'css-tree';
 
 export interface CssDeclaration {
@@ -6,23 +9,23 @@ export interface CssDeclaration {
   readonly property: string;
   /** In lower case, without `!important`. */
   readonly value: string;
-  /** As it was written, for addresses. */
+  /** As written, for URLs. */
   readonly source: string;
-  /** The parts of the value; empty where it is none that can be read. */
+  /** The parts of the value; empty when it cannot be parsed. */
   readonly nodes: readonly CssNode[];
   readonly isImportant: boolean;
 }
 
-/** A list of declarations longer than this is not one a person reads by. */
+/** A longer list of declarations is not meant for readers. */
 const MAX_CHARS = 4_000;
 const MAX_DECLARATIONS = 100;
 
-/** More of it is not read. */
+/** The rest is not read. */
 export const isTooLong = (css: string): boolean => css.length > MAX_CHARS;
 
 const ignored = (): void => undefined;
 
-/** The declarations of a style attribute, in their order. */
+/** The declarations of a style attribute, in order. */
 export function declarationsIn(css: string): readonly CssDeclaration[] {
   const list = parse(css.slice(0, MAX_CHARS), { context: 'declarationList', onParseError: ignored });
   return list.type === 'DeclarationList' ? ofNodes(list.children) : [];
@@ -54,28 +57,29 @@ function decode(node: CssNode): void {
   else if (node.type === 'Dimension') node.unit = letters(node.unit);
 }
 
-/** Written as an escape what separates declarations is a letter of a name, and separates nothing. */
+/** An escaped separator is part of a name and separates nothing. */
 const letters = (name: string): string => ident.decode(name).replaceAll(/[^\w-]/gu, '_');
 
 export interface CssRule {
-  /** Each with its compounds, the element itself first, then its ancestors from the inside out. */
+  /** The compounds of each: the element itself first, then its ancestors from the inside out. */
   readonly selectors: readonly (readonly Compound[])[];
   readonly declarations: readonly CssDeclaration[];
 }
 
-/** What a selector wants of one element. */
+/** The conditions of a selector on one element. */
 export interface Compound {
   readonly name: string | null;
   readonly id: string | null;
   readonly classes: readonly string[];
 }
 
-/** Holds on every screen. */
+/** Media queries that hold on every screen. */
 const EVERYWHERE = /^(?:all|screen|only screen|)$/;
 
 /**
- * The rules of a style sheet that hold on every screen, in their order. Selectors that look at more than names, classes, ids and
- * ancestors are left out; `>` is read as any distance: to hide a little too much is counted, to show what is hidden is not.
+ * The rules of a style sheet that hold on every screen, in order. Selectors that use more than names,
+ * classes, ids and ancestors are omitted; `>` matches any distance. The errors lean to one side: hiding too
+ * much is counted, while showing hidden text is not.
  */
 export function rulesIn(sheet: string, mostSelectors: number): readonly CssRule[] {
   const tree = parse(sheet, { onParseError: ignored });
@@ -109,7 +113,7 @@ interface Writable {
   readonly classes: string[];
 }
 
-/** Null for a selector that looks at more. */
+/** Null for a selector that uses more. */
 function compoundsOf(parts: Iterable<CssNode>): readonly Compound[] | null {
   const compounds: Writable[] = [];
   let current: Writable | null = null;

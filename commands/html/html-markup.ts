@@ -1,39 +1,42 @@
-/** Writing HTML. */
+/** Writes HTML. */
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Text as HTML text. */
+/** Text escaped for HTML. */
 export const escapeText = (text: string): string =>
   text.replaceAll(/[&<>]/g, (character) => ESCAPES[character] ?? '');
 
 const escapeAttribute = (text: string): string =>
   text.replaceAll(/[&<>"]/g, (character) => ESCAPES[character] ?? '');
 
-/** Attributes that say how text is laid out or read; what loads, runs or styles is not among them. */
+/** Attributes for layout and reading; none that load, run or style. */
 const KEPT: ReadonlySet<string> = new Set([
   'href', 'src', 'alt', 'title', 'dir', 'lang', 'align', 'valign', 'colspan', 'rowspan', 'start', 'type',
 ]); // prettier-ignore
 
-/** Names that end a tag early would change what comes after it. */
+/** Names that end a tag early would change what follows. */
 const NAME = /^[a-z][a-z0-9]{0,20}$/;
 
-/** A start tag with the attributes that are kept; `span` for a name that is none. */
+/** A start tag with the kept attributes; `span` for an invalid name. */
 export function startTag(name: string, attributes: Readonly<Record<string, string>>): string {
   const kept = Object.entries(attributes).filter(([key]) => KEPT.has(key));
   const written = kept.map(([key, value]) => ` ${key}="${escapeAttribute(value)}"`).join('');
   return `<${tagName(name)}${written}>`;
 }
 
-/** The end tag that belongs to `startTag(name)`. */
+/** The end tag for `startTag(name)`. */
 export const endTag = (name: string): string => `</${tagName(name)}>`;
 
 const tagName = (name: string): string => (NAME.test(name) ? name : 'span');
 
-/** Where a link of a mail leads. */
+/** The target of a link in a mail. */
 
 export interface Link {
   readonly href: string;
-  /** Host and port, names in their ASCII form so that look-alikes show; null for addresses and telephone numbers. */
+  /**
+   * Host and port, names in their ASCII form so that look-alikes are visible; null for addresses and
+   * telephone numbers.
+   */
   readonly host: string | null;
 }
 
@@ -41,7 +44,7 @@ const WITH_HOST: ReadonlySet<string> = new Set(['http:', 'https:']);
 const WITHOUT_HOST: ReadonlySet<string> = new Set(['mailto:', 'tel:']);
 const MAX_HREF_CHARS = 4_000;
 
-/** The link, or null when it leads nowhere a person could follow it to (`javascript:`, relative, malformed). */
+/** The link, or null when a person could not follow it (`javascript:`, relative, malformed). */
 export function linkOf(href: string | undefined): Link | null {
   if (href === undefined || href.length > MAX_HREF_CHARS) return null;
   const url = URL.parse(href.trim());
@@ -52,7 +55,7 @@ export function linkOf(href: string | undefined): Link | null {
 
 const HOST_LIKE = /(?:^|[\s/@(<])((?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24})(?=$|[\s/:?#)>,])/gu;
 
-/** True when a text names a host, and only others than this one: `bank.example` on a link to `evil.example`. */
+/** True when a text names a host, but not this one: `bank.example` on a link to `evil.example`. */
 export function namesOtherHost(text: string, host: string): boolean {
   const own = host.replace(/:\d+$/, '').toLowerCase();
   const named = [...text.slice(0, 300).toLowerCase().matchAll(HOST_LIKE)].map(([, name = '']) => ascii(name));

@@ -1,13 +1,13 @@
 /** Clean HTML as plain text and as Markdown (CommonMark). */
 import { compile, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
 
-/** What a sender may write to look like Markdown of ours. */
+/** Characters with which a sender could imitate the gateway's Markdown. */
 const ESCAPED = Object.fromEntries(
   ['\\', '`', '*', '_', '[', ']', '<'].map((character) => [character, `\\${character}`]),
 );
 
 const LIMITS: NonNullable<HtmlToTextOptions['limits']> = {
-  // A little above what `visibleHtml` lets through; its own ellipsis then never stands for content.
+  // Slightly above the limit of `visibleHtml`, so that the library's ellipsis never replaces content.
   maxDepth: 250,
 };
 
@@ -69,7 +69,7 @@ const rule: FormatCallback = (_element, _walk, builder) => {
   builder.closeBlock({ trailingLineBreaks: 2 });
 };
 
-/** Cells of a row stand beside each other; most tables of mail are layout, so nothing is drawn around them. */
+/** Cells of a row are placed side by side. Most tables of mail are layout, so no borders are drawn. */
 const cell: FormatCallback = (element, walk, builder) => {
   walk(element.children, builder);
   builder.addInline(' ');
@@ -138,7 +138,7 @@ const plain = compile({
   },
 });
 
-/** Clean HTML as Markdown; what looks like Markdown in the text itself is escaped. */
+/** Clean HTML as Markdown; Markdown characters in the text itself are escaped. */
 export const htmlToMarkdown = (html: string): string => markdown(html).trim();
 
 /** Clean HTML as text. */

@@ -1,7 +1,7 @@
 /**
- * What a mail that goes out may say of its looks: colours, letters, alignment, boxes. What would write text, load, move
- * text from its place or lay something over it is not among it. Each value is matched as a whole, so no escape, no comment,
- * no address and, but for the names of fonts, no string gets through.
+ * The styles allowed in outgoing mail: colours, fonts, alignment, boxes. Styles that write text, load, move
+ * text or cover something are not allowed. Each value is matched as a whole, so no escape, comment or address
+ * passes, and no string except font names.
  */
 import { isColourName } from './css-colour.ts';
 
@@ -30,7 +30,7 @@ const on =
   (value, element) =>
     elements.split(' ').includes(element) && rule(value, element);
 
-/** Only what every program reads alike: whoever took a value for none would show another colour. */
+/** Only forms that every program reads alike: a program that ignored a value would show another colour. */
 const COLOUR = either(
   isColourName,
   like(/^#(?:[\da-f]{3}){1,2}$/),
@@ -38,7 +38,7 @@ const COLOUR = either(
   like(/^rgba\((?:\d{1,3},){3}(?:0|1|[01]?\.\d{1,3})\)$/),
   oneOf('transparent inherit'),
 );
-/** Nothing negative, which moves, and nothing so large that it moves far. */
+/** Not negative, which moves text, and not so large that it moves text far. */
 const LENGTH = like(
   /^(?:0|\d{1,3}(?:\.\d{1,4})?(?:px|pt)|(?:\d(?:\.\d{1,4})?|\.\d{1,4})(?:em|rem)|(?:100|\d{1,2}(?:\.\d{1,4})?)%)$/,
 );
@@ -49,7 +49,7 @@ const SIZE = either(
   ),
   oneOf('xx-small x-small small medium large x-large xx-large smaller larger'),
 );
-/** Lines that stand closer than their letters are high cover each other. */
+/** Lines closer than the height of their letters overlap. */
 const LINE = like(
   /^(?:normal|[1-4](?:\.\d{1,4})?(?:em)?|[1-4]\d\d(?:\.\d{1,4})?%|[1-9]\d(?:\.\d{1,4})?(?:px|pt))$/,
 );
@@ -62,13 +62,13 @@ const FONT_STYLE = oneOf('normal italic oblique');
 const WEIGHT = oneOf('normal bold bolder lighter 100 200 300 400 500 600 700 800 900');
 const BREAKS = oneOf('normal break-word break-all keep-all anywhere');
 
-/** Fonts of pictures make other signs of the letters. */
+/** Symbol fonts show letters as other signs. */
 const FAMILY = /^(?:'[\w .-]{1,60}'|"[\w .-]{1,60}"|[\w -]{1,60})$/;
 const OF_SIGNS = /dings|^\W?symbol\W?$/;
 const isFamily = (value: string): boolean =>
   value.split(',').every((name) => FAMILY.test(name) && !OF_SIGNS.test(name));
 
-/** `style weight size/line family`; the first two as they like. */
+/** `style weight size/line family`; the first two in any order. */
 function isFont(value: string, element: string): boolean {
   const words = value.split(' ');
   const at = words.findIndex((word) => !FONT_STYLE(word, element) && !WEIGHT(word, element));
@@ -78,9 +78,9 @@ function isFont(value: string, element: string): boolean {
   );
 }
 
-/** Where the height is the least it takes; elsewhere what is higher would run into what comes after. */
+/** Elements whose height is a minimum; elsewhere taller content would overlap what follows. */
 const HIGH = 'img table tr td th hr';
-/** An item without its number would read otherwise than it is shown. */
+/** A list item without its number would read differently from what is shown. */
 const DISPLAY = oneOf('block inline inline-block none table table-row table-cell');
 
 const edges = (property: string, rule: Rule): [string, Rule][] =>
@@ -129,11 +129,11 @@ const ALLOWED: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ]),
 ]);
 
-/** Longer ones are not read to their end by those who look for what is hidden. */
+/** The detection of hidden text does not read longer ones to the end. */
 const MAX_STYLE_CHARS = 4_000;
 const MAX_DECLARATIONS = 60;
 
-/** Of a style attribute of such an element what may go out, each property once; empty when that is nothing. */
+/** The allowed part of an element's style attribute, each property once; may be empty. */
 export function mailStyle(element: string, style: string): string {
   const kept = new Map<string, string>();
   for (const piece of style.slice(0, MAX_STYLE_CHARS).split(';', MAX_DECLARATIONS)) {
@@ -150,7 +150,7 @@ export function mailStyle(element: string, style: string): string {
 /** The family of a `font` element, as strict as in a style. */
 export const isMailFont = (face: string): boolean => isFamily(tidy(face).toLowerCase());
 
-/** Nobody's style sheet is to be outdone in a mail, so importance goes. */
+/** Normalizes whitespace and removes `!important`, so that a mail overrides no reader's style sheet. */
 const tidy = (value: string): string =>
   value
     .replaceAll(/\s+/g, ' ')

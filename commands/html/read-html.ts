@@ -1,4 +1,4 @@
-/** The one way from a sender's HTML to something that may be handed out: as HTML, as Markdown, as text. */
+/** The only way from a sender's HTML to output: as HTML, as Markdown, as text. */
 import sanitize from 'sanitize-html';
 import { htmlToMarkdown, htmlToText } from './html-text.ts';
 import { visibleHtml, type VisibleHtml } from './visible-html.ts';
@@ -7,9 +7,9 @@ export type ReadAs = 'html' | 'markdown' | 'text';
 
 export interface ReadHtml extends Omit<VisibleHtml, 'html'> {
   readonly content: string;
-  /** The HTML was longer than what is read of it. */
+  /** The HTML was longer than the part that is read. */
   readonly isCut: boolean;
-  /** It takes more time or memory than a mail may; nothing of it is shown. */
+  /** It requires more time or memory than a mail may use; none of it is shown. */
   readonly isUnreadable?: true;
 }
 
@@ -18,7 +18,7 @@ export const UNREADABLE: ReadHtml = {
   ...{ remoteResources: 0, misleadingLinks: 0 },
 };
 
-/** Mail of persons has far less. */
+/** Mail written by people is far shorter. */
 export const MAX_HTML_CHARS = 500_000;
 
 const TAGS = [
@@ -29,7 +29,7 @@ const TAGS = [
   'thead', 'tr', 'tt', 'u', 'ul', 'var', 'wbr',
 ]; // prettier-ignore
 
-/** What is not named here does not come through, whatever was written and however it was parsed before. */
+/** Anything not named here is removed, however it was written or parsed before. */
 const POLICY: sanitize.IOptions = {
   allowedTags: TAGS,
   allowedAttributes: {
@@ -41,7 +41,7 @@ const POLICY: sanitize.IOptions = {
     th: ['colspan', 'rowspan'],
   },
   allowedSchemes: ['http', 'https', 'mailto', 'tel'],
-  // Of pictures only attachments of the same message, which have no scheme.
+  // Only pictures attached to the same message, which have no scheme.
   allowedSchemesByTag: { img: [] },
   allowProtocolRelative: false,
   enforceHtmlBoundary: false,
@@ -58,7 +58,9 @@ const POLICY: sanitize.IOptions = {
 /** The attachment id of a part by its Content-ID; null = the message has no such part. */
 export type AttachmentIdOf = (contentId: string) => string | null;
 
-/** Reads a sender's HTML. Never throws; what is longer than `MAX_HTML_CHARS` is cut after its last whole tag. */
+/**
+ * Reads a sender's HTML. Never throws. Input longer than `MAX_HTML_CHARS` is cut after its last complete tag.
+ */
 export async function readHtml(html: string, as: ReadAs, imageSource: AttachmentIdOf): Promise<ReadHtml> {
   const isCut = html.length > MAX_HTML_CHARS;
   const source = isCut ? upToLastTag(html.slice(0, MAX_HTML_CHARS)) : html;
@@ -71,5 +73,5 @@ export async function readHtml(html: string, as: ReadAs, imageSource: Attachment
   return { ...found, content, isCut };
 }
 
-/** What is read of more than this begins with what is read of this. */
+/** Cut so that the output for a longer part begins with the output for a shorter one. */
 export const upToLastTag = (html: string): string => html.slice(0, html.lastIndexOf('>') + 1);

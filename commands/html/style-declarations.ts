@@ -1,17 +1,17 @@
-/** The declarations that hold for one element, and whether they hide it whatever is in it. */
+/** The declarations that apply to one element, and whether they hide it with all its content. */
 import { share } from './css-colour.ts';
 import { type CssDeclaration, declarationsIn } from './css.ts';
 import { measure } from './css-length.ts';
 
 export type Declarations = ReadonlyMap<string, CssDeclaration>;
 
-/** The declaration of each property that wins: the later one, one of importance over all others. */
+/** The winning declaration of each property: the later one, but `!important` over all others. */
 export function cascaded(...lists: readonly Iterable<CssDeclaration>[]): Declarations {
   const found = new Map<string, CssDeclaration>();
   for (const list of lists) {
     for (const declaration of list) {
       if (found.get(declaration.property)?.isImportant === true && !declaration.isImportant) continue;
-      // Of sizes the later one holds, whether it stands in a `font` or alone.
+      // For sizes the later one wins, in `font` or in `font-size`.
       found.delete(declaration.property);
       found.set(declaration.property, declaration);
     }
@@ -19,15 +19,15 @@ export function cascaded(...lists: readonly Iterable<CssDeclaration>[]): Declara
   return found;
 }
 
-/** Of a style attribute. */
+/** The declarations of a style attribute. */
 export const declarationsOf = (style: string): Declarations => cascaded(declarationsIn(style));
 
 const OFF_SCREEN_PX = -100;
 const TRANSPARENT = 0.05;
-/** Boxes below it show nothing. */
+/** Smaller boxes show nothing. */
 const NOTHING_PX = 1;
 
-/** True when nothing of the element, whatever its children say, is shown. */
+/** True when nothing of the element is shown, whatever its children declare. */
 export function hidesAll(style: Declarations): boolean {
   const value = (property: string): string => style.get(property)?.value ?? '';
   if (value('display') === 'none' || value('mso-hide') === 'all') return true;
@@ -46,7 +46,7 @@ function isBelow(style: Declarations, property: string, limit: number): boolean 
   return length !== null && length < limit;
 }
 
-/** What goes beyond its box is not seen, or not without scrolling. */
+/** Content beyond the box is not visible, or not without scrolling. */
 const CUTS = /hidden|clip|auto|scroll/;
 
 function isFolded(style: Declarations): boolean {
@@ -64,7 +64,7 @@ function isOffScreen(style: Declarations): boolean {
   return ['left', 'top', 'right', 'bottom'].some((side) => isBelow(style, side, OFF_SCREEN_PX));
 }
 
-/** True when a line is drawn through its text. */
+/** True when the text is struck through. */
 export const strikes = (style: Declarations): boolean =>
   ['text-decoration', 'text-decoration-line'].some(
     (each) => style.get(each)?.value.includes('line-through') === true,

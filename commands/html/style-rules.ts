@@ -1,9 +1,9 @@
-/** The rules of a message's style sheets, and which of them hold for an element. */
+/** The rules of a message's style sheets, and which of them apply to an element. */
 import { type Compound, type CssDeclaration, declarationsIn, rulesIn } from './css.ts';
 import { cascaded, type Declarations } from './style-declarations.ts';
 import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
 
-/** What a selector looks at. */
+/** What selectors match on. */
 export interface Styled {
   readonly name: string;
   readonly id: string;
@@ -17,7 +17,7 @@ interface Rule {
 }
 
 const MAX_RULES = 2_000;
-/** Rules under one class, id or name; more would make every element that has it slow. */
+/** Rules under one class, id or name; more would slow down every element that has it. */
 const MAX_PER_KEY = 50;
 const MAX_COMPOUNDS = 6;
 const MAX_ANCESTORS = 100;
@@ -31,7 +31,7 @@ export class StyleRules {
   readonly #rules = new Map<string, Rule[]>();
   #count = 0;
 
-  /** Takes in a style sheet. */
+  /** Adds a style sheet. */
   add(sheet: string): void {
     for (const { selectors, declarations } of rulesIn(sheet, MAX_PER_KEY)) {
       for (const compounds of selectors) this.#addRule({ compounds, declarations });
@@ -50,7 +50,9 @@ export class StyleRules {
     this.#count += 1;
   }
 
-  /** Declarations for an element with these ancestors, outermost first; what its style attribute says wins. */
+  /**
+   * Declarations for an element with these ancestors, outermost first; its style attribute takes precedence.
+   */
   declarationsFor(
     element: Styled,
     ancestors: readonly Styled[],
@@ -90,7 +92,10 @@ function holds({ compounds: [own, ...outer] }: Rule, element: Styled, ancestors:
 
 const MAX_SHEET_CHARS = 200_000;
 
-/** The rules of all its sheets; they may stand behind what they hide, so the HTML is read through once for them. */
+/**
+ * The rules of all style sheets. These may follow the text they hide, so a first pass over the HTML collects
+ * them.
+ */
 export async function styleRulesOf(html: string): Promise<StyleRules> {
   const sheets = new SheetCollector();
   if (/<style/i.test(html)) await parseInSlices(html, sheets);

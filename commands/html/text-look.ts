@@ -1,4 +1,4 @@
-/** How text looks inside of elements: its size, its colour, what is behind it; and whether a person can read that. */
+/** How text looks inside elements: its size, colour and background, and whether a person can read it. */
 import type { CssNode } from 'css-tree';
 import { generate } from 'css-tree';
 import { type Colour, contrast, over, share, type WrittenColour, writtenColour } from './css-colour.ts';
@@ -6,29 +6,29 @@ import type { CssDeclaration } from './css.ts';
 import { measure } from './css-length.ts';
 import type { Declarations } from './style-declarations.ts';
 
-/** What children take over of how text looks. */
+/** The inherited part of how text looks. */
 export interface TextLook {
-  /** CSS pixels; null = not known. */
+  /** CSS pixels; null = unknown. */
   readonly size: number | null;
-  /** Of the root element: what `rem` stands for. */
+  /** The size of the root element, the base of `rem`. */
   readonly rootSize: number;
-  /** What enlarges and shrinks it all, `zoom` and `scale`. */
+  /** The product of `zoom` and `scale`. */
   readonly scale: number;
-  /** Of the element with all around it, 0 to 1. */
+  /** Of the element including its ancestors, 0 to 1. */
   readonly opacity: number;
   readonly invisible: boolean;
-  /** Null = not known. */
+  /** Null = unknown. */
   readonly colour: WrittenColour | null;
-  /** In place of the colour where it is named. */
+  /** Replaces the colour when set. */
   readonly fill: WrittenColour | null | undefined;
   readonly ground: Colour;
-  /** Over the ground lies a picture of any colour, where pictures are loaded. */
+  /** A picture of any colour covers the background when pictures are loaded. */
   readonly isPictured: boolean;
 }
 
 const BLACK: WrittenColour = { colour: [0, 0, 0], alpha: 1 };
 const NORMAL_PX = 16;
-/** How text looks where nothing is said: black on white. */
+/** How text looks without any style: black on white. */
 export const PLAIN_LOOK: TextLook = {
   ...{
     size: NORMAL_PX,
@@ -42,15 +42,15 @@ export const PLAIN_LOOK: TextLook = {
   ...{ ground: [255, 255, 255], isPictured: false },
 };
 
-/** `hidden` cannot be seen at all; `small` and `faint` can be overlooked. */
+/** `hidden` cannot be seen; `small` and `faint` can be overlooked. */
 export type Sight = 'seen' | 'small' | 'faint' | 'hidden';
 
-/** Letters of this height and below are dots. */
+/** Letters up to this height are dots. */
 const DOT_PX = 1;
 const SMALL_PX = 8;
 const FAINT_CONTRAST = 2;
 const CLEAR = 0.05;
-/** Colours nearer than this, all channels together, are one to the eye. */
+/** Colours closer than this, summed over all channels, look the same. */
 const SAME_COLOUR = 24;
 
 export function sightOf(look: TextLook): Sight {
@@ -71,7 +71,7 @@ function sightOfColour({ colour, fill = colour, opacity, ground, isPictured }: T
 const distance = (one: Colour, other: Colour): number =>
   one.reduce((sum, channel, at) => sum + Math.abs(channel - (other[at] ?? 0)), 0);
 
-/** How text looks inside an element with these declarations. `isRoot`: it is the one `rem` is measured by. */
+/** How text looks inside an element with these declarations. `isRoot`: the element is the base of `rem`. */
 export function lookInside(parent: TextLook, style: Declarations, isRoot = false): TextLook {
   if (style.size === 0) return parent;
   const size = sizeInside(parent, style);
@@ -106,7 +106,7 @@ const KEYWORD_PX: ReadonlyMap<string, number> = new Map(
 const STEP = 1.2;
 const TAKEN_OVER = /^(?:inherit|unset|revert|revert-layer)$/;
 
-/** Whichever comes later of `font-size` and `font`. */
+/** The later of `font-size` and `font`. */
 function sizeInside(parent: TextLook, style: Declarations): number | null {
   let size = parent.size;
   for (const { property, value, nodes } of style.values()) {
@@ -123,13 +123,13 @@ function sizeOf(node: CssNode, parent: TextLook): number | null {
   if (word === 'smaller') return parent.size === null ? null : parent.size / STEP;
   if (word === 'larger') return parent.size === null ? null : parent.size * STEP;
   if (word !== '') return KEYWORD_PX.get(word) ?? null;
-  // What a share of an unknown size is, is unknown as well.
+  // A share of an unknown size is unknown as well.
   const em = parent.size ?? Number.NaN;
   const size = measure([node], { em, rem: parent.rootSize, whole: em });
   return size === null || Number.isNaN(size) ? null : size;
 }
 
-/** The size stands before a slash or the family; a number there is a weight, unless it is none. */
+/** The size precedes a slash or the family; a number other than 0 there is a weight. */
 function sizesInFont(nodes: readonly CssNode[]): readonly CssNode[] {
   return nodes.filter((node) => {
     if (node.type === 'Identifier') return /^(?:x*-?(?:small|large)|medium|smaller|larger)$/i.test(node.name);
@@ -161,7 +161,7 @@ function fillOf(parent: TextLook['fill'], declaration: CssDeclaration | undefine
 
 const PICTURES = /url\(|gradient\(|image/;
 
-/** What names no colour leaves the ground as it was. */
+/** A value without a colour leaves the background unchanged. */
 function groundOf(parent: TextLook, style: Declarations): Pick<TextLook, 'ground' | 'isPictured'> {
   let { ground, isPictured } = parent;
   for (const { property, value, nodes } of style.values()) {

@@ -1,7 +1,7 @@
 /**
- * What a person would see of an HTML mail: text hidden by style left out and counted, small and faint text marked, nothing that
- * loads or runs, links with the host they lead to. The result is balanced and nests at most 100 deep, so that what works on it afterwards
- * stays linear.
+ * The visible part of an HTML mail: text hidden by style is omitted and counted, small and faint text marked,
+ * nothing loads or runs, and links show their host. The output is balanced and nests at most 100 deep, so
+ * that later processing stays linear.
  */
 import { endTag, escapeText, type Link, linkOf, namesOtherHost, startTag } from './html-markup.ts';
 import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
@@ -13,18 +13,18 @@ import { type Sight, sightOf, type TextLook } from './text-look.ts';
 export interface VisibleHtml {
   readonly html: string;
   readonly hiddenChars: number;
-  /** Marked in it: text of less than 8 pixels, or of an unknown size. */
+  /** Marked text below 8 pixels, or of an unknown size. */
   readonly smallChars: number;
-  /** Marked in it: text of a contrast under 2, or of an unknown colour. */
+  /** Marked text with a contrast below 2, or of an unknown colour. */
   readonly faintChars: number;
-  /** Pictures and the like that would be loaded from somewhere. */
+  /** Pictures and the like that would be loaded over the network. */
   readonly remoteResources: number;
-  /** Links whose text names another host than they lead to. */
+  /** Links whose text names another host than their target. */
   readonly misleadingLinks: number;
 }
 
 export interface VisibleOptions {
-  /** What stands for a picture of the message itself, by Content-ID; null = there is none. */
+  /** The source for a picture of the message itself, by Content-ID; null = no such picture. */
   readonly imageSource: (contentId: string) => string | null;
   /** Adds `[host]` after each link. */
   readonly showHosts: boolean;
@@ -44,7 +44,7 @@ interface Frame extends SeenElement {
 const NOT_WRITTEN = { written: false, link: null } as const;
 const ROOT: Frame = { ...OUTERMOST, ...NOT_WRITTEN, linkText: '' };
 
-/** Reads HTML of any kind; never throws. */
+/** Reads any HTML; never throws. */
 export async function visibleHtml(html: string, options: VisibleOptions): Promise<VisibleHtml> {
   const reader = new VisibleReader(await styleRulesOf(html), options);
   await parseInSlices(html, reader);
@@ -58,7 +58,7 @@ class VisibleReader implements TagHandler {
   readonly #frames: Frame[] = [];
   readonly #counts = { hiddenChars: 0, smallChars: 0, faintChars: 0, remoteResources: 0, misleadingLinks: 0 };
   #writtenDepth = 0;
-  /** The mark that is open, and the element it ends with at the latest. */
+  /** The open mark, and the element with which it ends at the latest. */
   #marked: { readonly sight: Sight; readonly depth: number } | null = null;
 
   constructor(rules: StyleRules, options: VisibleOptions) {
@@ -90,7 +90,7 @@ class VisibleReader implements TagHandler {
     const letters = text.replaceAll(/[\s\p{Cf}]+/gu, '').length;
     if (sight !== 'seen') this.#counts[`${sight}Chars`] += letters;
     if (sight === 'hidden') {
-      // A gap stays a gap.
+      // Leading whitespace stays as one space.
       if (!frame.hidden && /^\s/.test(text)) this.#out.push(' ');
       return;
     }
@@ -112,7 +112,7 @@ class VisibleReader implements TagHandler {
     if (this.#options.showHosts && frame.linkText.trim() !== '') this.#out.push(` [${host}]`);
   }
 
-  /** In words of ours, which text of the mail cannot end: its own such brackets are taken out. */
+  /** The mark uses brackets that text of the mail cannot close: such brackets in the text become spaces. */
   #mark(sight: Sight): void {
     if (this.#marked?.sight === sight) return;
     this.#endMark();
@@ -139,7 +139,7 @@ class VisibleReader implements TagHandler {
     return { written: true, link };
   }
 
-  /** A picture of the message itself, or what is said in place of one. */
+  /** Writes a picture of the message itself, or its alternative text. */
   #writeImage({ src = '', alt = '' }: Record<string, string>, { invisible }: TextLook): void {
     if (invisible) return;
     const source = /^cid:/i.test(src) ? this.#options.imageSource(contentIdOf(src)) : null;

@@ -1,32 +1,36 @@
 /**
- * Text of others made visible: what a screen would not show, or would show elsewhere, stands there as a mark such as
- * ⟦U+202E⟧ (Unicode TR 36, 2.2 to 2.6). A text that writes such brackets itself has them marked too, so no mark is faked.
+ * Makes untrusted text visible: what a screen would not show, or would show elsewhere, becomes a mark such as
+ * ⟦U+202E⟧ (Unicode TR 36, 2.2 to 2.6). Such brackets in the text itself are marked too, so no mark can be
+ * faked.
  */
 import { escapeText } from './html-markup.ts';
 
-/** A run of text, or a word of the gateway's own in its midst. */
+/** A run of text, or a mark that the gateway inserted. */
 export interface Piece {
   readonly text: string;
   readonly isMark: boolean;
-  /** It stands behind a name that looks like another. */
+  /** It follows a name that looks like another. */
   readonly isLookAlike?: true;
 }
 
 export interface VisibleOptions {
-  /** Line ends and tabs stay; otherwise they are marked. */
+  /** Keeps line ends and tabs; otherwise they are marked. */
   readonly lines: boolean;
-  /** Characters; what follows is counted and left out. */
+  /** Maximum number of characters; the rest is counted and omitted. */
   readonly max: number;
 }
 
-/** Of a header field or a name. */
+/** For a header field or a name. */
 export const ONE_LINE: VisibleOptions = { lines: false, max: 1_000 };
 
-/** Controls, format characters, what is ignored or unassigned, separators, half surrogates, the blank of Braille, our own brackets. */
+/**
+ * Controls, format characters, ignorable and unassigned ones, separators, half surrogates, the Braille blank,
+ * and the brackets of marks.
+ */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800\u27e6\u27e7]/u;
-/** A picture form asked for behind a character that has one (Unicode TR 51, 2.3). */
+/** A request for the emoji form after a character that has one (Unicode TR 51, 2.3). */
 const PICTURE_FORM = /^[\p{Emoji}]\ufe0f$/u;
-/** More marks than any script puts on a letter reach into the lines around it. */
+/** More combining marks than any script uses; they overlap the neighbouring lines. */
 const PILED = /\p{M}{5,}/u;
 const GAP = /[\p{Zs}\t]{4,}/u;
 const SUSPECT = new RegExp(`(?:${INVISIBLE.source})|(?:${PILED.source})|(?:${GAP.source})`, 'gu');
@@ -34,10 +38,10 @@ const SUSPECT = new RegExp(`(?:${INVISIBLE.source})|(?:${PILED.source})|(?:${GAP
 export const mark = (text: string): Piece => ({ text: `⟦${text}⟧`, isMark: true });
 const plain = (text: string): Piece => ({ text, isMark: false });
 
-/** More marks than this are no text any more; the rest is counted like what is too long. */
+/** With more marks it is no longer text; the rest is counted like overlong text. */
 const MAX_PIECES = 10_000;
 
-/** The text in runs, what cannot be seen as marks; the same mark many times over is one with a number. */
+/** The text in runs, with invisible characters as marks; repetitions of one mark become one with a number. */
 export function visiblePieces(text: string, { lines, max }: VisibleOptions = ONE_LINE): readonly Piece[] {
   const shown = text.length > max ? text.slice(0, max) : text;
   const pieces: Piece[] = [];
@@ -87,7 +91,7 @@ function counted(pieces: readonly Piece[]): readonly Piece[] {
 /** Pieces as text. */
 export const asText = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('');
 
-/** Pieces as HTML: nothing of them is markup. */
+/** Pieces as HTML, with all text escaped. */
 export const asHtml = (pieces: readonly Piece[]): string =>
   pieces
     .map(({ text, isMark }) => (isMark ? `<span class="mark">${escapeText(text)}</span>` : escapeText(text)))

@@ -1,20 +1,23 @@
-/** What a caller wrote as HTML or Markdown, as it is sent: clean HTML and its plain text. */
+/** Renders a caller's HTML or Markdown for sending: clean HTML and its plain text. */
 import { Parser } from 'htmlparser2';
 import { Marked } from 'marked';
 import sanitize from 'sanitize-html';
 import { htmlToText } from './html-text.ts';
 import { isMailFont, mailStyle } from './mail-style.ts';
 
-/** Of all tables: every row is filled up to the columns of its head, so few characters would make many cells. */
+/**
+ * For all tables together: every row is filled up to the columns of its head, so few characters could make
+ * many cells.
+ */
 const MAX_TABLE_CELLS = 20_000;
-/** Elements inside of each other. Deeper than any mail; the time of parsers grows with the square of it. */
+/** Nesting depth of elements. Deeper than any mail; the time of parsers is quadratic in it. */
 const MAX_DEPTH = 100;
-/** Characters of HTML that come of a body. */
+/** Characters of HTML rendered from a body. */
 const MAX_RENDERED_CHARS = 1_000_000;
 
 const DELIMITERS = /^ {0,3}\|?[ \t]*:?-[-| :\t]*$/;
 
-/** Of one text. */
+/** A parser for one text. */
 function markdownParser(): Marked {
   const marked = new Marked({ gfm: true, async: false });
   let cells = 0;
@@ -37,7 +40,10 @@ const columnsOf = (head: string): number =>
     .replaceAll(/^\||\|$/g, '')
     .split('|').length;
 
-/** At most, and no more than are too many: a table ends with the first empty line at the latest. */
+/**
+ * An upper bound, counted only until it exceeds the limit: a table ends with the first empty line at the
+ * latest.
+ */
 function cellsOf(source: string, columns: number): number {
   let at = 0;
   let cells = 0;
@@ -61,7 +67,7 @@ const TAGS =
   'dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark ol p pre q s samp section ' +
   'small span strike strong sub summary sup table tbody td tfoot th thead tr tt u ul var wbr';
 
-/** Nothing that runs, asks or loads a page; how it looks is the writer's own affair as long as it only looks. */
+/** Nothing that runs, prompts or loads. Styles are allowed as long as they only affect the look. */
 const POLICY: sanitize.IOptions = {
   allowedTags: TAGS.split(' '),
   allowedAttributes: {
@@ -79,11 +85,11 @@ const POLICY: sanitize.IOptions = {
   allowProtocolRelative: false,
   transformTags: { '*': (tagName, attribs) => ({ tagName, attribs: onlyLooks(tagName, attribs) }) },
   parseStyleAttributes: false,
-  // Deeper than any mail; the parser's time grows with the square of it.
+  // Deeper than any mail; the parser's time is quadratic in it.
   nestingLimit: 100,
 };
 
-/** Whoever approves a mail reads its text: a style must not add to it, move or cover it. */
+/** An approver reads the text of a mail: a style must not add to it, move it or cover it. */
 function onlyLooks(element: string, { style, face, ...rest }: sanitize.Attributes): sanitize.Attributes {
   const kept = style === undefined ? '' : mailStyle(element, style);
   return {
@@ -93,7 +99,7 @@ function onlyLooks(element: string, { style, face, ...rest }: sanitize.Attribute
   };
 }
 
-/** Throws `MarkupRefused` for what nests too deeply, or becomes too long. */
+/** Throws `MarkupRefused` when the nesting is too deep or the result too long. */
 export function renderMarkup({ format, source }: WrittenMarkup): RenderedMarkup {
   const html = format === 'markdown' ? htmlOf(source) : source;
   assertShort(html);
@@ -107,9 +113,9 @@ function htmlOf(markdown: string): string {
   try {
     return markdownParser().parse(markdown, { async: false });
   } catch (error) {
-    // The parser writes an advice of its own behind every message.
+    // The parser appends its own advice to every message, so a new error is thrown.
     if (error instanceof MarkupRefused) throw tooManyCells();
-    // Its parser calls itself for every level.
+    // The parser recurses at every level.
     throw tooDeep();
   }
 }
@@ -126,7 +132,7 @@ function assertShort(html: string): void {
   throw new MarkupRefused('too_large', message);
 }
 
-/** Read once without making anything of it, and no further than to the limit. */
+/** Parses once without output, and stops at the limit. */
 function assertShallow(html: string): void {
   let depth = 0;
   const parser = new Parser({
@@ -147,7 +153,7 @@ export interface WrittenMarkup {
   readonly source: string;
 }
 
-/** The same as it may be sent: clean HTML, and its plain text. */
+/** The rendered form for sending: clean HTML, and its plain text. */
 export interface RenderedMarkup {
   readonly html: string;
   readonly text: string;
@@ -155,7 +161,7 @@ export interface RenderedMarkup {
 
 export const MARKUP_REFUSALS = ['too_deep', 'too_large', 'too_costly'] as const;
 
-/** The markup asks for more than anybody reads; nothing came of it. */
+/** The markup exceeds a limit; nothing was rendered. */
 export class MarkupRefused extends Error {
   readonly reason: (typeof MARKUP_REFUSALS)[number];
   constructor(reason: MarkupRefused['reason'], message: string) {
