@@ -1,9 +1,9 @@
-/** Messages to be moved through the gateway and beside it, alternating, on one server. */
+/** Messages to be moved through the gateway and by a raw client, alternating, on one server. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImapFlow } from 'imapflow';
 import type { DemoFacts } from './processes.ts';
 
-/** Until the gateway lists what was appended behind its back. */
+/** Limit until the gateway lists messages that were appended directly on the server. */
 const LISTED_WITHIN_MS = 20_000;
 
 const message = (word: string, index: number): string =>
@@ -18,7 +18,7 @@ const message = (word: string, index: number): string =>
     '',
   ].join('\r\n');
 
-/** A POST to a path below `/api/v1`. `token`: absent = the one of the demo. Throws for every refusal. */
+/** A POST to a path below `/api/v1`. `token`: absent = the demo's token. Throws for every refusal. */
 export async function post(
   facts: DemoFacts,
   path: string,
@@ -84,13 +84,13 @@ async function openRaw({ host, port, user, password }: DemoFacts['imap']): Promi
 }
 
 export interface Alternating {
-  /** Our way of moving one message, timed. */
+  /** The gateway's move of one message, timed. */
   readonly ours: readonly number[];
   /** A raw ImapFlow MOVE of another message, timed. */
   readonly theirs: readonly number[];
 }
 
-/** Moves `total` messages in each way. `word` tells them from those of other measurements. */
+/** Moves `total` messages each way. `word` distinguishes them from those of other measurements. */
 export async function moveAlternating(
   facts: DemoFacts,
   { word, total, folder }: { readonly word: string; readonly total: number; readonly folder: string },
@@ -104,7 +104,7 @@ export async function moveAlternating(
   const uids = Array.isArray(found) ? found : [];
   const [ours, theirs]: [number[], number[]] = [[], []];
   for (let round = 0; round < total; round += 1) {
-    // Newest first on our side, oldest first on the raw side: they never meet.
+    // The gateway takes the newest first, the raw client the oldest first: they never meet.
     ours.push(await took(() => move(ids[round] ?? '')));
     theirs.push(await took(() => raw.messageMove(String(uids[round]), folder, { uid: true })));
   }

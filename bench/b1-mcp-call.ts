@@ -1,4 +1,7 @@
-/** B1: `tools/call get_identity` through the whole stack, beside the official SDK's server with a trivial tool. */
+/**
+ * B1: `tools/call get_identity` through the whole stack, compared with the official SDK's server and a
+ * trivial tool.
+ */
 import { generateKeyPairSync } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
 import type { Figure } from './figures.ts';
@@ -24,7 +27,7 @@ const median = (loads: readonly Load[]): Load =>
     p99Ms: 0,
   };
 
-/** Rounds alternate, so that both meet the same machine. */
+/** Rounds alternate, so that both run under the same machine load. */
 export async function measureMcpCall(facts: DemoFacts): Promise<readonly Figure[]> {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const peerToken = jsonwebtoken.sign({ sub: 'peer' }, privateKey, { algorithm: 'ES256', expiresIn: '1h' });

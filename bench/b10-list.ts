@@ -1,4 +1,7 @@
-/** B10: the newest 50 messages of a large mailbox over REST, 16 requests in flight; memory of the gateway meanwhile. */
+/**
+ * B10: the newest 50 messages of a large mailbox over REST, 16 requests in flight, and the gateway's memory
+ * meanwhile.
+ */
 import { readFileSync } from 'node:fs';
 import type { Figure } from './figures.ts';
 import { onLargeMailboxes } from './large-mailbox.ts';
@@ -13,7 +16,7 @@ interface Load {
 const SHAPE = { inFlight: 16, warmUpMs: 3_000, measureMs: 8_000 };
 const LOOK_EVERY_MS = 250;
 
-/** Of the process that serves, without its Postgres, in MiB; NaN where the system does not tell. */
+/** Memory of the serving process, without its Postgres, in MiB; NaN where the system does not report it. */
 function residentMiB(pid: number): number {
   try {
     const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1];

@@ -1,4 +1,7 @@
-/** B12: the newest ten checks over REST while ten are open, and while ten thousand are: what waits must not slow who looks. */
+/**
+ * B12: the newest ten approvals over REST with ten and with ten thousand open: waiting ones must not slow
+ * readers.
+ */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure } from './figures.ts';
@@ -14,7 +17,7 @@ const LISTED_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 const MOST_TRIES = 40;
 
-/** Which lists are looked at; each gives ten checks at either time. */
+/** The lists that are read; each returns ten approvals at either size. */
 const LISTS = {
   all: '/approvals?limit=10',
   waiting: '/approvals?limit=10&status=awaiting_approval',
@@ -44,7 +47,7 @@ interface Page {
   readonly page: { readonly next_cursor: string | null };
 }
 
-/** Throws for every refusal but what passes by itself: that is asked again, with the same key. */
+/** Throws for every refusal that is not temporary. A temporary one is retried with the same key. */
 async function call(facts: DemoFacts, path: string, body?: object): Promise<Page> {
   const authorization = `Bearer ${facts.rest_token}`;
   const sent = {
@@ -85,7 +88,7 @@ async function firstMessage(facts: DemoFacts): Promise<string> {
   }
 }
 
-/** As many requests that wait for a person, all about one message. */
+/** Makes this many requests that wait for a person, all about one message. */
 async function ask(facts: DemoFacts, messageId: string, many: number): Promise<void> {
   let left = many;
   const asking = async (): Promise<void> => {
@@ -120,7 +123,7 @@ async function listed(facts: DemoFacts, many: number): Promise<void> {
   }
 }
 
-/** Median of each list, in milliseconds; the lists take turns. */
+/** Median of each list in milliseconds; the lists take turns. */
 async function lookAll(facts: DemoFacts): Promise<ReadonlyMap<string, number>> {
   const took = new Map<string, number[]>();
   for (let look = 0; look < WARM_UP + LOOKS; look += 1) {

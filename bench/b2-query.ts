@@ -1,6 +1,6 @@
 /**
- * B2: unseen messages with a word in the subject, newest 50: `email.query` from the index, the live path, and raw ImapFlow
- * doing what each of them replaces, alternating.
+ * B2: unseen messages with a word in the subject, newest 50: `email.query` from the mirror, the live path,
+ * and raw ImapFlow doing the work that each of them replaces, alternating.
  */
 import { ImapFlow } from 'imapflow';
 import type { MailQuery } from '../commands/mail/query.ts';
@@ -13,7 +13,7 @@ import type { DemoFacts } from './processes.ts';
 const ROUNDS = 40;
 const WARM_UP = 5;
 const LIMIT = 50;
-/** UIDs in one command: servers take no line of any length (Dovecot: 64 KiB). */
+/** UIDs in one command: servers limit the length of a line (Dovecot: 64 KiB). */
 const MOST_NAMED = 5_000;
 const FILTER = { seen: false, subject_contains: 'invoice' };
 
@@ -61,7 +61,10 @@ async function measure(facts: DemoFacts, mailbox: LargeMailbox): Promise<readonl
   }
 }
 
-/** Milliseconds of each way, one after the other in every round, so that all meet the same machine. */
+/**
+ * Milliseconds of each way. Every round runs all of them in turn, so that all run under the same machine
+ * load.
+ */
 async function alternate<Way extends string>(
   ways: Readonly<Record<Way, () => Promise<number>>>,
   expected: number,
@@ -90,7 +93,7 @@ async function fromIndex(facts: DemoFacts, { id }: LargeMailbox): Promise<number
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The mail side alone, without an index. */
+/** The mail side alone, without a mirror. */
 function liveGateway({ imap: { host, port, user, password } }: LargeMailbox): ImapGateway {
   return new ImapGateway({
     loadSettings: () =>
@@ -115,7 +118,7 @@ async function fromServer(live: ImapGateway): Promise<number> {
   return (await live.query('bench', query)).messages.length;
 }
 
-/** What the server finds by its own idea of case, in the order of arrival. */
+/** What the server matches by its own case rules, in the order of arrival. */
 async function searchAndFetch(raw: ImapFlow): Promise<number> {
   const found = await raw.search({ seen: false, subject: FILTER.subject_contains }, { uid: true });
   const page = (Array.isArray(found) ? found : []).slice(-LIMIT);
@@ -123,8 +126,8 @@ async function searchAndFetch(raw: ImapFlow): Promise<number> {
 }
 
 /**
- * What the live path does, since a server's search knows neither accents nor dates of receipt in order: all unseen ones
- * by date, and their envelopes, newest first, until fifty have the word.
+ * The work of the live path. A server's search ignores accents and does not sort by date of receipt, so this
+ * reads the dates of all unseen messages, then envelopes, newest first, until fifty have the word.
  */
 async function sameWork(raw: ImapFlow): Promise<number> {
   const found = await raw.search({ seen: false }, { uid: true });

@@ -1,4 +1,6 @@
-/** B3: `email.act` archive of one message, beside a raw ImapFlow MOVE on the same server, alternating. */
+/**
+ * B3: `email.act` archive of one message, compared with a raw ImapFlow MOVE on the same server, alternating.
+ */
 import { moveAlternating, percentile, post } from './alternating-moves.ts';
 import type { Figure } from './figures.ts';
 import type { DemoFacts } from './processes.ts';

@@ -1,6 +1,7 @@
 /**
- * B4: durable appends and `$all` through the official client on the embedded node, at several sizes of the log, beside a
- * single connection that inserts rows into the same Postgres. Node and client in one process, then in two.
+ * B4: durable appends and `$all` through the official client on the embedded node, at several sizes of the
+ * log, compared with a single connection that inserts rows into the same Postgres. Node and client run in one
+ * process, then in two.
  */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -15,7 +16,7 @@ const MIB = 1_048_576;
 const ROUNDS = 3;
 const COUNTS = { sequential: 1_000, inFlight: 12_000, anchor: 1_000 };
 
-/** Most events of the log that one reading round takes. */
+/** Most events of the log that one reading round reads. */
 const MOST_READ = 100_000;
 
 export const measureEventStore = (sizes: readonly number[]): Promise<readonly Figure[]> =>
@@ -37,7 +38,7 @@ async function atSize(databaseUrl: string, size: number): Promise<Figure[]> {
   } as const;
   const apart: Measured[] = [];
   const anchors: number[] = [];
-  // Anchor and appends take turns, so that both meet the same machine.
+  // Anchor and appends take turns, so that both run under the same machine load.
   for (let round = 0; round < ROUNDS; round += 1) {
     anchors.push(await measureSingleCommits(databaseUrl, COUNTS.anchor));
     apart.push(await work({ databaseUrl, nodeUrl, work: kind }));

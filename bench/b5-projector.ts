@@ -1,7 +1,7 @@
 /**
- * B5: store → client → projector → Postgres, at several sizes of the log: one model alone, all of them from one
- * subscription. Beside it the same subscription drained without applying anything. Node, Postgres and projector are
- * processes of their own.
+ * B5: store → client → projector → Postgres, at several sizes of the log: one model alone, and all of them
+ * from one subscription. The anchor drains the same subscription without applying anything. Node, Postgres
+ * and projector are separate processes.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { onEachSize } from './log-databases.ts';
 import { endChild, runScript } from './processes.ts';
 
 const MIB = 1_048_576;
-/** From here on a second more or less of starting up does not matter. */
+/** From this size on, a second more or less of startup does not matter. */
 const TARGET_FROM = 100_000;
 const MILLION = 1_000_000;
 

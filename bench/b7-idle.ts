@@ -1,6 +1,7 @@
 /**
- * B7: many mailboxes of a Dovecot, connected and idling in one gateway process, beside bare clients that idle on the same
- * (`idle-anchor.ts`). Linux only: memory, CPU time and connections are read from `/proc`.
+ * B7: many mailboxes of a Dovecot, connected and idling in one gateway process, compared with bare clients
+ * that idle on the same server (`idle-anchor.ts`). Linux only: memory, CPU time and connections are read from
+ * `/proc`.
  */
 import { type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,15 +17,15 @@ const PORT = 38_087;
 const PASSWORD = 'idle-away-7';
 const ADD_AT_ONCE = 6;
 const CONNECT_WITHIN_MS = 15 * 60_000;
-/** Buffers of the start are given back, or never. */
+/** Buffers of the startup are freed within this time, or never. */
 const SETTLE_MS = 15_000;
-/** Adding many at once runs ahead of the directory, which says so. */
+/** Adding many at once outruns the directory, which then refuses temporarily. */
 const RETRY_AFTER_MS = 500;
 const MOST_TRIES = 60;
 const SAMPLES = 20;
-/** Every mailbox asks after its folders once in it. */
+/** Every mailbox lists its folders once within this time. */
 const ROUND_MS = 45_000;
-/** Of the CPU times in `/proc` (`CLK_TCK`), which is the same on every Linux that is usual. */
+/** Unit of the CPU times in `/proc` (`CLK_TCK`); the same on every common Linux. */
 const TICKS_PER_SECOND = 100;
 
 export async function measureIdle(mailboxes: number): Promise<readonly Figure[]> {
@@ -49,7 +50,7 @@ async function measureOn(port: number, dataDir: string, mailboxes: number): Prom
     await connected(port, mailboxes);
     await synced(facts, mailboxes);
     await endChild(child);
-    // The second start has nothing to do but to connect and to idle.
+    // The second start only connects and idles.
     const begin = performance.now();
     ({ child, facts } = await startDemo(dataDir, PORT));
     await connected(port, mailboxes);
@@ -161,7 +162,10 @@ async function cpuPercentOver(child: ChildProcess, ms: number): Promise<number> 
   return ((cpuSeconds(child) - before) / (ms / 1_000)) * 100;
 }
 
-/** User and system time: fields 14 and 15 of `/proc/<pid>/stat`, counted behind the name, which may hold blanks. */
+/**
+ * User and system time: fields 14 and 15 of `/proc/<pid>/stat`, counted after the name, which may contain
+ * blanks.
+ */
 function cpuSeconds({ pid }: ChildProcess): number {
   const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -171,7 +175,7 @@ function cpuSeconds({ pid }: ChildProcess): number {
 const message = (id: string): string =>
   `From: Bench <bench@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
 
-/** Seconds until a wait that is open is answered, for a first mail and for one right after it. */
+/** Seconds until an open wait is answered, for a first mail and for one directly after it. */
 async function measureNews(
   facts: DemoFacts,
   port: number,
@@ -193,7 +197,7 @@ async function measureNews(
     for (const seconds of [news, following]) {
       const path = `/mailboxes/${ids[index] ?? ''}/monitor_inbox`;
       const wait = call(facts, 'POST', path, { timeout_seconds: 20, ...(cursor === null ? {} : { cursor }) });
-      // So that the wait is open before there is anything to tell.
+      // The wait must be open before the mail arrives.
       await sleep(100);
       const begin = performance.now();
       await client.append('INBOX', message(`idle-${String(index)}-${String(begin)}`));

@@ -1,4 +1,4 @@
-/** B8: 25 downloads and 25 uploads of 25 MiB at once; memory of the gateway meanwhile. */
+/** B8: 25 downloads and 25 uploads of 25 MiB at once, and the gateway's memory meanwhile. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,11 +9,11 @@ import type { DemoFacts } from './processes.ts';
 const AT_ONCE = 25;
 const FILE_BYTES = 25 * 1024 * 1024;
 const LOOK_EVERY_MS = 25;
-/** A tenth of a second apart: a busy machine takes its time over 35 MB. */
+/** A tenth of a second apart: a busy machine is slow with 35 MB. */
 const ARRIVAL_LOOKS = 600;
 const MIB = 1024 * 1024;
 
-/** Of the process that serves, without its Postgres, in MiB. */
+/** Memory of the serving process, without its Postgres, in MiB. */
 function residentMiB(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1];
   return Number(kib) / 1_024;
@@ -34,7 +34,7 @@ const request = async (facts: DemoFacts, method: string, path: string, body?: un
   return answer;
 };
 
-/** Puts a message with one file into the inbox and gives the path of that file. */
+/** Puts a message with one file into the inbox and returns the path of that file. */
 async function attachedFile(facts: DemoFacts): Promise<string> {
   const { host, port, user, password } = facts.imap;
   const auth = { user, pass: password };
@@ -64,7 +64,7 @@ async function download(facts: DemoFacts, path: string): Promise<void> {
   if (length !== FILE_BYTES) throw new Error(`a download had ${String(length)} bytes`);
 }
 
-/** Runs `work` on all at once; how much memory was added to what was there before, and how long it took. */
+/** Runs `work` on all at once; returns the memory added and the time taken. */
 async function growth(
   pid: number,
   work: () => Promise<void>,
@@ -91,7 +91,7 @@ export async function measureAttachments(facts: DemoFacts, gatewayPid: number): 
   const upload = async (): Promise<void> => {
     await request(facts, 'POST', `/drafts/${id}/attachments?filename=b8.zip`, file);
   };
-  // Once each beforehand: what a first run allocates stays.
+  // Each runs once beforehand: what a first run allocates stays allocated.
   await download(facts, path);
   await upload();
   const down = await growth(gatewayPid, () => download(facts, path));

@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- b1 b2 b3 b4 b5 b7 b8 b10 b11 b12] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
- * names those that take a minute run; b4 and b5 go up to a log of a million events, b2 and b10 to a mailbox of 100,000
- * messages, and take some minutes each.
+ * `npm run bench [-- b1 b2 b3 b4 b5 b7 b8 b10 b11 b12] [--sizes=1000,10000] [--record]`: bounded, loopback
+ * only, ratios within one run. Without names, the benchmarks that take about a minute run; b4 and b5 go up to
+ * a log of a million events, b2 and b10 to a mailbox of 100,000 messages, and take some minutes each.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,7 +51,7 @@ const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
 async function onDemo(measures: readonly OnDemo[]): Promise<readonly Figure[]> {
   if (measures.length === 0) return [];
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
-  // Run by root, Postgres works as another account, which must be able to enter.
+  // Under root, Postgres runs as another account, which must be able to enter.
   chmodSync(dataDir, 0o755);
   const demo = await startDemo(dataDir, PORT);
   try {

@@ -1,4 +1,4 @@
-/** Mailboxes on a Dovecot in a process of its own: the demo's mail server shares the process of the gateway. */
+/** Mailboxes on a Dovecot in its own process: the demo's mail server shares the process of the gateway. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const FILL_WITHIN_MS = 10 * 60_000;
 const LOOK_EVERY_MS = 200;
 const TRIES = 60;
 
-/** Starts a Dovecot on which every user name is a mailbox; it and its mail are gone afterwards. */
+/** Starts a Dovecot on which every user name is a mailbox; the server and its mail are removed afterwards. */
 export async function withDovecot<T>(
   options: Pick<DovecotOptions, 'password' | 'maxUserConnections' | 'mostClients'>,
   work: (server: DovecotProcess, folder: string) => Promise<T>,
@@ -25,7 +25,7 @@ export async function withDovecot<T>(
   const program = await findDovecot();
   if (program === null) throw new Error('This benchmark needs Dovecot.');
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-mail-'));
-  // Run by root, Dovecot works as another account, which must be able to enter.
+  // Under root, Dovecot runs as another account, which must be able to enter.
   chmodSync(folder, 0o755);
   const server = await startDovecot({
     program, folder, tls: null, capability: null, specialUse: true, ...options,
@@ -38,7 +38,7 @@ export async function withDovecot<T>(
   }
 }
 
-/** Measures on a mailbox with the content of the demo's, on a Dovecot. */
+/** Measures on a Dovecot mailbox with the same content as the demo's. */
 export async function onDovecot(
   facts: DemoFacts,
   measure: (facts: DemoFacts) => Promise<readonly Figure[]>,
@@ -58,11 +58,13 @@ interface Mailbox {
   readonly sync: { readonly indexed: number; readonly total: number };
 }
 
-/** Adds the mailbox to the gateway; its id once that many messages are indexed. Throws when that takes too long. */
+/**
+ * Adds the mailbox to the gateway; returns its id once that many messages are mirrored. Throws on timeout.
+ */
 export async function addIndexed(facts: DemoFacts, imap: DemoFacts['imap'], size: number): Promise<string> {
   const { host, port, user, password } = imap;
   const server = { host, port, security: 'none' };
-  // Connections the gateway closed while files were being written are noticed only now.
+  // Connections that the gateway closed while files were being written are noticed only now.
   await sleep(LOOK_EVERY_MS);
   const { id } = await call(facts, 'POST', '', {
     email: user,
@@ -79,7 +81,7 @@ export async function addIndexed(facts: DemoFacts, imap: DemoFacts['imap'], size
 }
 
 async function call(facts: DemoFacts, method: string, path: string, body?: object): Promise<Mailbox> {
-  // Filling a mailbox keeps a machine so busy that the gateway may ask to be tried again.
+  // Filling a mailbox loads the machine so much that the gateway may ask for a retry.
   for (let tries = TRIES; ; tries -= 1) {
     const response = await fetch(`${facts.base_url}/api/v1/mailboxes${path}`, {
       method,

@@ -1,4 +1,4 @@
-/** What a benchmark says: figures with targets, printed as a table and held against a baseline file. */
+/** The result of a benchmark: figures with targets, printed as a table and compared with a baseline file. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 export interface Figure {
@@ -27,7 +27,7 @@ function readBaseline(): Record<string, number> {
   return existsSync(BASELINE) ? (JSON.parse(readFileSync(BASELINE, 'utf8')) as Record<string, number>) : {};
 }
 
-/** Three decimals for what is small, none for rates. */
+/** Three decimals for small values, none for rates. */
 const shown = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2));
 
 /** Prints the table; with `record` the figures become the baseline. */

@@ -1,12 +1,12 @@
 /**
- * The anchor of B7, run in a process of its own: bare ImapFlow clients that are logged in and idle on INBOX, nothing else.
+ * The anchor of B7, in its own process: bare ImapFlow clients that are logged in and idle on INBOX.
  * Arguments: port, password, users. Prints the RSS of each above base in KiB.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImapFlow } from 'imapflow';
 
 const AT_ONCE = 20;
-/** As long as the gateway is given. */
+/** The same time as the gateway gets. */
 const SETTLE_MS = 15_000;
 
 const [port = '', password = '', count = ''] = process.argv.slice(2);

@@ -1,4 +1,6 @@
-/** Mailboxes of many messages on a Dovecot of their own, in the gateway as well, for benchmarks that read them. */
+/**
+ * Mailboxes of many messages on their own Dovecot, connected to the gateway, for benchmarks that read them.
+ */
 import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +18,7 @@ const WORDS = [
   'shipping', 'alert', 'release', 'notes', 'question', 'answer', 'draft', 'final', 'travel', 'contract',
 ]; // prettier-ignore
 
-/** Every second message is unseen, every twentieth of those and of the others is an invoice. */
+/** Every second message is unseen; every twentieth of the seen and of the unseen ones is an invoice. */
 const isInvoice = (n: number): boolean => n % 40 < 2;
 const START_MS = Date.UTC(2025, 0, 1);
 
@@ -44,11 +46,13 @@ function message(n: number): string {
 export interface LargeMailbox {
   readonly size: number;
   readonly imap: DemoFacts['imap'];
-  /** In the gateway; its index holds every message. */
+  /** Id in the gateway; the mirror holds every message. */
   readonly id: string;
 }
 
-/** Measures once per size; the figures say how fast the first pass was. All is gone afterwards. */
+/**
+ * Measures once per size; the figures include the speed of the first pass. Everything is removed afterwards.
+ */
 export async function onLargeMailboxes(
   facts: DemoFacts,
   sizes: readonly number[],
@@ -71,7 +75,7 @@ export async function onLargeMailboxes(
   });
 }
 
-/** As Maildir files, which Dovecot then takes in: by far the fastest way. */
+/** Written as Maildir files, which Dovecot then imports: by far the fastest way. */
 async function fill(folder: string, configFile: string, user: string, size: number): Promise<void> {
   const maildir = join(folder, `maildir-${user}`);
   for (const name of ['cur', 'new', 'tmp']) mkdirSync(join(maildir, name), { recursive: true });

@@ -8,13 +8,13 @@ import { startEmbeddedPostgres } from '../infra/postgres/embedded/embedded-postg
 import { migrate } from '../infra/postgres/migrate.ts';
 import type { Figure } from './figures.ts';
 
-/** Measures once per size, each on a database of its own; all of it is gone afterwards. */
+/** Measures once per size, each on its own database; all of them are removed afterwards. */
 export async function onEachSize(
   sizes: readonly number[],
   measure: (databaseUrl: string, size: number) => Promise<readonly Figure[]>,
 ): Promise<readonly Figure[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-log-'));
-  // Run by root, Postgres works as another account, who must be able to enter.
+  // Under root, Postgres runs as another account, which must be able to enter.
   chmodSync(dataDir, 0o755);
   const postgres = await startEmbeddedPostgres({ dataDir, log: createJsonLog('error') });
   try {

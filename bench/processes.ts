@@ -1,11 +1,11 @@
-/** Child processes of a benchmark: started, waited for, ended by pid. */
+/** Child processes of a benchmark: start, wait, end by pid. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const START_WITHIN_MS = 120_000;
 
-/** Runs a script to its end and gives what it printed. Throws when it fails. */
+/** Runs a script to its end and returns its output. Throws when it fails. */
 export async function runScript(file: string, args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
@@ -17,7 +17,7 @@ export async function runScript(file: string, args: readonly string[]): Promise<
   return text;
 }
 
-/** Starts a script and gives the first line it prints. */
+/** Starts a script and returns the first line it prints. */
 export async function startScript(
   file: string,
   args: readonly string[],
@@ -50,7 +50,7 @@ export interface DemoFacts {
   };
 }
 
-/** As `npm run demo` starts Node. */
+/** The options with which `npm run demo` starts Node. */
 const startOptions = (): readonly string[] => {
   const { config } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     readonly config: { readonly node_flags: string };
@@ -58,7 +58,7 @@ const startOptions = (): readonly string[] => {
   return config.node_flags.split(' ');
 };
 
-/** The demo in a process of its own, its limits raised out of the way. */
+/** The demo in its own process, with limits raised so that none applies. */
 export async function startDemo(
   dataDir: string,
   port: number,

@@ -1,4 +1,7 @@
-/** tools/call: a name and arguments to a result, or to the channel an error belongs to (`contract.md` 16). */
+/**
+ * tools/call: maps a name and arguments to a result, or to the channel an error belongs to (`contract.md`
+ * 16).
+ */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { mayCall } from '../commands/kernel/authorize.ts';
@@ -31,11 +34,11 @@ export interface ToolCall {
   readonly client: Sealed | null;
   readonly requestId: string;
   readonly sessionId: string | null;
-  /** What a read has to have seen. */
+  /** The position that a read must have applied. */
   readonly ifPosition: Position | null;
   /** Counts the call against its token. Throws `rate_limited`. */
   readonly admit: (capability: Pick<Capability, 'effect' | 'waits'>) => void;
-  /** Aborts when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly gone: () => AbortSignal;
   readonly revision: Pick<ProtocolRevision, 'argumentErrorsAsResults'>;
 }
@@ -49,8 +52,9 @@ export interface ToolAnswer {
 }
 
 /**
- * Runs a tool. Throws a `GatewayError` of the HTTP channel (scope, rate), and a JSON-RPC error for an unknown name and, before
- * 2025-11-25, for arguments that break the schema; everything else that goes wrong is a result with `isError`.
+ * Runs a tool. Throws a `GatewayError` of the HTTP channel (scope, rate), and a JSON-RPC error for an unknown
+ * name and, before 2025-11-25, for arguments that break the schema; every other failure is a result with
+ * `isError`.
  */
 export async function callTool(toolbox: Toolbox, call: ToolCall): Promise<ToolAnswer> {
   const tool = toolNamed(toolbox, call.name);
@@ -70,7 +74,8 @@ export function toolNamed({ catalogue }: Toolbox, name: string): Tool {
 
 async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAnswer> {
   const { capability } = tool;
-  // Without the scope the arguments are not looked at: the call goes on to be refused, and recorded, as any other.
+  // Without the scope the arguments are not parsed: the call continues to be refused and recorded like any
+  // other.
   if (!mayCall(call.caller, capability))
     await invoke(toolbox, tool, call, { input: inputToName(tool, call), idempotencyKey: null });
   const { input, idempotencyKey } = readArguments(tool, call.args, call.caller);
@@ -87,7 +92,7 @@ async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAn
   };
 }
 
-/** So that the refusal names what this call needs; arguments that cannot be read are as good as none. */
+/** The input that lets the refusal name what this call needs; unreadable arguments count as none. */
 function inputToName(tool: Tool, { args, caller }: ToolCall): unknown {
   try {
     return readArguments(tool, args, caller).input;
@@ -120,7 +125,7 @@ const invoke = (
     },
   });
 
-/** What REST says in the headers `Idempotency-Replayed` and `Stale`. */
+/** The counterparts of the REST headers `Idempotency-Replayed` and `Stale`. */
 const notesOf = ({ replayed, stale }: Outcome): readonly string[] => [
   ...(replayed ? ['idempotency_replayed'] : []),
   ...(stale ? ['stale'] : []),
@@ -157,7 +162,10 @@ export function inputOf(tool: Tool, call: ToolCall): Readonly<Record<string, unk
   }
 }
 
-/** What of the schema the arguments break. A handler refuses input with `invalid_request` too: then nothing may be broken. */
+/**
+ * Where the arguments break the schema. A handler also refuses input with `invalid_request`: then nothing may
+ * be broken.
+ */
 function brokenSchema(tool: Tool, { args, caller }: ToolCall, error: unknown): readonly ArgumentIssue[] {
   if (error instanceof InvalidArguments) return error.issues;
   if (!(error instanceof GatewayError) || error.code !== 'invalid_request') return [];
@@ -165,7 +173,7 @@ function brokenSchema(tool: Tool, { args, caller }: ToolCall, error: unknown): r
     return schemaIssues(tool, readArguments(tool, args, caller).input);
   } catch (again) {
     if (again instanceof InvalidArguments) return again.issues;
-    // In order but for the mailbox that is not named: a refusal the caller can act on.
+    // Valid except for the unnamed mailbox: a refusal the caller can act on.
     if (again instanceof GatewayError) return [];
     throw again;
   }

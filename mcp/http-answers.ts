@@ -1,4 +1,6 @@
-/** Writes answers to `/mcp` straight to the socket: one write, Content-Length known, no framework in between. */
+/**
+ * Writes answers to `/mcp` straight to the socket: one write, known Content-Length, no framework in between.
+ */
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../commands/values/errors.ts';
 import { sendError } from '../read-api/http/rest-answer.ts';
@@ -21,7 +23,7 @@ export const sendJson = (response: ServerResponse, text: string): void => {
   sendText(response, 200, 'application/json', text);
 };
 
-/** 202: notifications and responses are taken note of, nothing is said. */
+/** 202: notifications and responses are accepted without an answer. */
 export function sendAccepted(response: ServerResponse): void {
   response.writeHead(202, { 'Content-Length': 0 });
   response.end();
@@ -41,7 +43,10 @@ export function sendEvents(response: ServerResponse, messages: readonly string[]
   sendText(response, 200, 'text/event-stream', events.join(''));
 }
 
-/** A failure of the HTTP channel: the service's own error body, or a JSON-RPC error for what is no JSON-RPC request. */
+/**
+ * A failure of the HTTP channel: the service's own error body, or a JSON-RPC error for a body that is no
+ * JSON-RPC request.
+ */
 export function sendRefusal(response: ServerResponse, error: unknown, requestId: string): void {
   if (error instanceof EnvelopeRefusal) {
     const { id, code, message } = error;

@@ -1,5 +1,5 @@
 /**
- * What a POST body says, before anything is done with it: JSON-RPC 2.0 as MCP narrows it (ids are strings or integers,
+ * Reads a POST body before it is processed: JSON-RPC 2.0 as MCP narrows it (ids are strings or integers,
  * params an object).
  */
 import { isUtf8 } from 'node:buffer';
@@ -19,7 +19,7 @@ export type Message =
       readonly method: string;
       readonly params: Readonly<Record<string, unknown>>;
     }
-  /** An answer to a request we never made: this server asks its clients nothing. */
+  /** An answer to a request that was never made: this server sends its clients no requests. */
   | { readonly kind: 'response' }
   | { readonly kind: 'invalid'; readonly id: MessageId | undefined; readonly problem: string };
 export type RequestMessage = Extract<Message, { kind: 'request' }>;
@@ -46,7 +46,7 @@ export class EnvelopeRefusal extends Error {
 }
 
 const MAX_BATCH = 100;
-/** Far above every tool's arguments, far below what a recursive check of them could take. */
+/** Far above every tool's arguments, far below the depth a recursive validation can take. */
 const MAX_DEPTH = 64;
 
 /** Parses a body. Throws `EnvelopeRefusal` when no part of it can be answered on its own. */
@@ -89,10 +89,10 @@ function nestsDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** True for what JSON-RPC takes as the id of a request here. */
+/** True for a value that MCP accepts as the id of a request. */
 export const isId = (id: unknown): id is MessageId => typeof id === 'string' || Number.isSafeInteger(id);
 
-/** Sorts one message into its kind; `invalid` says what is wrong with it. */
+/** Sorts one message into its kind; `invalid` carries the reason. */
 export function readMessage(value: unknown): Message {
   if (!isJsonObject(value)) return { kind: 'invalid', id: undefined, problem: 'A message is a JSON object.' };
   const { id: sentId, method, params = {} } = value;

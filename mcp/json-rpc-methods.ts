@@ -1,7 +1,7 @@
 /**
- * The JSON-RPC methods on `json-rpc-2.0`. The library is given one well-formed request at a time: it answers a batch of
- * one with a bare object, shows raw exceptions to the caller and turns `undefined` into a null result.
- * Every method answers with the JSON text of its result, so that a result is serialised once.
+ * The JSON-RPC methods on `json-rpc-2.0`. The library receives one well-formed request at a time: it answers
+ * a batch of one with a bare object, shows raw exceptions to the caller and turns `undefined` into a null
+ * result. Every method returns the JSON text of its result, so that a result is serialised once.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -27,7 +27,7 @@ import { negotiateRevision, type ProtocolRevision } from './protocol-revisions.t
 import type { SessionPositions } from './session-positions.ts';
 import { errorResult } from './tool-result.ts';
 
-/** One HTTP request while it is answered. */
+/** One HTTP request in progress. */
 export interface Exchange {
   readonly caller: Caller;
   readonly client: Sealed | null;
@@ -35,20 +35,20 @@ export interface Exchange {
   readonly batch: boolean;
   /** Counts a call against the token. Throws `rate_limited`. */
   readonly admit: ToolCall['admit'];
-  /** Null until `initialize` made it. */
+  /** Null until `initialize` opens it. */
   session: OpenSession | null;
-  /** Set when the tool list of the session became another one. */
+  /** Set when the tool list of the session has changed. */
   listChanged: boolean;
 }
 
 /** One request of the exchange. */
 interface OneRequest {
   readonly exchange: Exchange;
-  /** Aborts when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly gone: ToolCall['gone'];
 }
 
-/** What a session is to the methods: the stored row and its revision's rules. */
+/** A session as the methods see it: the stored row and its revision's rules. */
 export interface OpenSession {
   readonly row: McpSession;
   readonly revision: ProtocolRevision;
@@ -67,7 +67,7 @@ type Params = Readonly<Record<string, unknown>>;
 
 export class JsonRpcMethods {
   readonly #server = new JSONRPCServer<OneRequest>({
-    // Errors are logged where they are mapped; the default prints each of them.
+    // Errors are logged where they are mapped; the library's default prints each of them.
     errorListener: () => undefined,
   });
   readonly #options: MethodOptions;
@@ -117,7 +117,10 @@ export class JsonRpcMethods {
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${String(response?.result)}}`;
   }
 
-  /** A `GatewayError` that left a method travels in `data` up to `answer`; nothing unforeseen shows its text. */
+  /**
+   * A `GatewayError` thrown by a method travels in `data` up to `answer`; an unforeseen error never shows its
+   * text.
+   */
   #errorResponse(id: RequestMessage['id'] | null, error: unknown): JSONRPCErrorResponse {
     if (error instanceof JSONRPCErrorException) {
       return createJSONRPCErrorResponse(id, error.code, error.message, error.data);
@@ -180,7 +183,7 @@ export class JsonRpcMethods {
     return result;
   }
 
-  /** A method that only revisions with tasks have. */
+  /** A method that exists only in revisions with tasks. */
   #ofTasks(work: (request: TaskRequest, exchange: Exchange) => Promise<string>) {
     return async (params: Params, { exchange, gone }: OneRequest): Promise<string> => {
       if (!sessionOf(exchange).revision.tasks) {
@@ -190,7 +193,7 @@ export class JsonRpcMethods {
     };
   }
 
-  /** Inside a batch there is one HTTP status for all, so a refusal of one call is that call's result. */
+  /** A batch has one HTTP status, so the refusal of one call is that call's result. */
   async #call(call: ToolCall, { batch }: Exchange): Promise<ToolAnswer> {
     const { toolbox } = this.#options;
     if (!batch) return await callTool(toolbox, call);
@@ -218,7 +221,7 @@ function sessionOf({ session }: Exchange): OpenSession {
   return session;
 }
 
-/** The parts of `CallToolRequest` used here; others, such as `_meta`, are let pass. */
+/** The parts of `CallToolRequest` used here; others, such as `_meta`, are ignored. */
 function readCall({ name, arguments: args = {} }: Params): Pick<ToolCall, 'name' | 'args'> {
   if (typeof name !== 'string')
     throw new JSONRPCErrorException('name: expected the name of a tool', INVALID_PARAMS);

@@ -1,20 +1,20 @@
-/** JSON Schema as plain values: taking object schemas apart, putting them together, and going through one. */
+/** JSON Schema as plain values: splits object schemas, joins them, and walks them. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface ObjectSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
-  /** Keywords beside these, such as `description`. */
+  /** The other keywords, such as `description`. */
   readonly rest: JsonSchema;
 }
 
-/** The members of an object schema; anything else has none. */
+/** The members of an object schema; any other schema has none. */
 export function membersOf(schema: JsonSchema | undefined): ObjectSchema {
   const { properties = {}, required = [], ...rest } = schema ?? {};
   return { properties: properties as Record<string, JsonSchema>, required: required as string[], rest };
 }
 
-/** Puts members back together, `required` only where it names something. */
+/** Joins members into a schema; `required` is present only when it names something. */
 export const objectSchema = ({ properties, required, rest }: ObjectSchema): JsonSchema => ({
   ...rest,
   properties,
@@ -23,7 +23,10 @@ export const objectSchema = ({ properties, required, rest }: ObjectSchema): Json
 
 const CHOICES: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
 
-/** The schema with each one directly below it changed; `name` is the property that one stands at, or holds it. */
+/**
+ * The schema with each direct subschema changed. `name` is the property that holds the subschema or contains
+ * it.
+ */
 export function mapBelow(
   schema: JsonSchema,
   property: string,
@@ -35,7 +38,7 @@ export function mapBelow(
       return Object.fromEntries(members.map(([name, member]) => [name, change(member, name)]));
     }
     if (CHOICES.has(keyword)) return (value as JsonSchema[]).map((choice) => change(choice, property));
-    // `additionalProperties` may be a boolean too.
+    // `additionalProperties` may also be a boolean.
     const isSchema = (keyword === 'items' || keyword === 'additionalProperties') && typeof value === 'object';
     return isSchema ? change(value as JsonSchema, `${property}_item`) : value;
   };

@@ -1,4 +1,7 @@
-/** tools/list: what a caller sees, advertised tools first, the switched-on granular ones appended, in fixed order. */
+/**
+ * tools/list: the tools a caller sees, in fixed order: advertised tools first, then the enabled granular
+ * ones.
+ */
 import type { Caller } from '../commands/kernel/access.ts';
 import { mayCall } from '../commands/kernel/authorize.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
@@ -7,15 +10,15 @@ import { type Tool, toolOf } from './tool.ts';
 
 export interface ToolView {
   readonly caller: Caller;
-  /** The session's switch. */
+  /** The session's setting. */
   readonly advancedTools: boolean;
   readonly revision: Pick<ProtocolRevision, 'describesOutput' | 'tasks'>;
 }
 
-/** Distinct lists kept as text; there are as many as there are sets of scopes in use. */
+/** Distinct lists cached as text, one per set of scopes in use. */
 const MAX_KEPT = 256;
 
-/** All tools of a registry, their schemas converted once. */
+/** All tools of a registry; each schema is converted once. */
 export class ToolCatalogue {
   readonly #tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
@@ -30,12 +33,12 @@ export class ToolCatalogue {
     this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
-  /** Hidden tools too: they are callable by name. */
+  /** Finds hidden tools too: they are callable by name. */
   named(name: string): Tool | undefined {
     return this.#byName.get(name);
   }
 
-  /** The result of `tools/list` as JSON text. One page holds them all, so there is never a next cursor. */
+  /** The result of `tools/list` as JSON text. One page holds all tools, so there is never a next cursor. */
   list(view: ToolView): string {
     const listed = this.#listed(view);
     const kind = kindFor(view.revision);

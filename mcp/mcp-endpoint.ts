@@ -1,7 +1,7 @@
 /**
- * `/mcp`: the MCP streamable HTTP transport over one session table. No GET stream and no request of our own, so any
- * replica answers any message. Checks run from the cheapest to the dearest; a session is looked for before its headers
- * are judged, because 404 makes a client initialize again.
+ * `/mcp`: the MCP streamable HTTP transport over one session table. The server has no GET stream and sends no
+ * requests, so any replica answers any message. Checks run from the cheapest to the most expensive; the
+ * session is looked up before its headers are validated, because 404 makes a client initialize again.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../commands/kernel/access.ts';
@@ -58,10 +58,14 @@ export interface Mcp {
   close(): Promise<void>;
 }
 
-/** A tools/call may use a copy of the session this old; whatever shows or changes it reads the row. */
+/**
+ * A tools/call may use a cached session this old; everything that shows or changes the session reads the row.
+ */
 const SESSION_COPY_MS = 1_000;
 
-/** The request handler of `/mcp`, for every method. It reads the raw body, so it stands before any body parser. */
+/**
+ * The request handler of `/mcp`, for every method. It reads the raw body, so it must precede any body parser.
+ */
 export function openMcp(options: McpOptions): Mcp {
   const taskRuns = new TaskRuns(options.ports);
   const endpoint = new McpEndpoint(options, taskRuns);
@@ -96,7 +100,8 @@ class McpEndpoint {
     try {
       await this.#serve(request, response, requestId);
     } catch (error) {
-      // Gone, or answered meanwhile by the listener: the body broke off or came too slowly.
+      // The client disconnected, or the listener has already answered because the body broke off or was too
+      // slow.
       if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError || error instanceof EnvelopeRefusal)) {
         log.error('mcp: request failed', { request_id: requestId, error: String(error) });
@@ -132,7 +137,7 @@ class McpEndpoint {
     checkContentType(request.headers);
     checkAccept(request.headers);
     const envelope = readEnvelope(await readBody(request, ports.server.limits.jsonBodyBytes));
-    // Authenticated again: a body may take minutes to arrive, and rights end within a second.
+    // Authenticates a second time: a body may take minutes to arrive, and rights end within a second.
     const visitor = await door.authenticate(request, requestId);
     const arrival = { visitor, requestId };
     const exchange: Exchange = {
@@ -141,7 +146,8 @@ class McpEndpoint {
       batch: envelope.batch,
       session: isInitialize(envelope) ? null : await this.#sessionFor(request, arrival, envelope),
       listChanged: false,
-      // The request was let in as a read; a write counts as one too, and so does each call of a batch.
+      // The request was admitted as a read; a write is also counted as a write, and so is each call of a
+      // batch.
       admit: ({ effect, waits }) => {
         if (effect === 'write' || envelope.batch) door.count(visitor, effect, response);
         if (waits) place.release = door.moveToWaitQuota(visitor, place.release, response);
@@ -160,7 +166,7 @@ class McpEndpoint {
     else sendJson(response, body);
   }
 
-  /** In the order sent, one after the other: what a batch writes happens as it was written down. */
+  /** Runs sequentially in the order sent, so that the writes of a batch happen in the order written. */
   async #answerAll(
     { messages }: Envelope,
     exchange: Exchange,
@@ -178,8 +184,8 @@ class McpEndpoint {
   }
 
   /**
-   * Null when the client cancelled the request: it is not answered then (MCP, cancellation). What only waits or reads ends; a
-   * write continues to its outcome, which the same key returns.
+   * Null when the client cancelled the request, which is then not answered (MCP, cancellation). A wait or a
+   * read ends; a write continues to its outcome, which the same key returns.
    */
   async #answer(
     message: RequestMessage,
@@ -197,14 +203,17 @@ class McpEndpoint {
     return await Promise.race([answer, cancellation(cancelled, answer)]);
   }
 
-  /** Of the notifications of a client only a cancellation asks for something; an unknown call is over already. */
+  /** Only a cancellation has an effect; an unknown call has already ended. */
   async #notice({ method, params }: Notification, { session }: Exchange): Promise<void> {
     const { requestId } = params;
     if (method !== 'notifications/cancelled' || session === null || !isId(requestId)) return;
     await this.#options.calls.cancel({ sessionId: session.row.id, requestId });
   }
 
-  /** The session of any request after `initialize`. Throws 400 without the header, 404 for what is not this caller's. */
+  /**
+   * The session of any request after `initialize`. Throws 400 without the header, 404 for a session that is
+   * not this caller's.
+   */
   async #sessionFor(request: IncomingMessage, arrival: Arrival, envelope: Envelope): Promise<OpenSession> {
     const session = await this.#find(
       request,
@@ -255,7 +264,7 @@ class McpEndpoint {
 
 interface Admitted {
   readonly requestId: string;
-  /** Among the requests at work, or among those that wait. */
+  /** A place among the running requests, or among those that wait. */
   readonly place: { release: () => void };
 }
 

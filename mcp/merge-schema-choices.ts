@@ -1,7 +1,10 @@
-/** Says choices of a union that differ in one constant only as one choice of several constants. What is valid stays the same. */
+/**
+ * Merges choices of a union that differ in one constant only into one choice of several constants. The valid
+ * values stay the same.
+ */
 import { type JsonSchema, mapBelow, membersOf, objectSchema } from './json-schema.ts';
 
-/** An equal schema with fewer choices, where there are such. */
+/** An equivalent schema with fewer choices, if possible. */
 export const joinChoices = (schema: JsonSchema): JsonSchema => {
   const below = mapBelow(schema, '', joinChoices);
   const { oneOf } = below;
@@ -10,7 +13,7 @@ export const joinChoices = (schema: JsonSchema): JsonSchema => {
 
 interface Choice {
   readonly schema: JsonSchema;
-  /** The property that is a constant, and what it is. */
+  /** The property that is a constant, and its value. */
   readonly property: string | null;
   readonly values: readonly unknown[];
 }

@@ -1,18 +1,23 @@
 /**
- * The MCP revisions this server speaks and where they differ for it, as frozen data. Everything else behaves alike.
- * Newest first: a client that asks for another one is offered the first.
+ * The MCP revisions this server supports and their differences here, as frozen data. Everything else behaves
+ * alike. Newest first: a client that requests another revision is offered the first.
  */
 export interface ProtocolRevision {
   readonly name: string;
   /** A POST may hold an array of messages (removed in 2025-06-18). */
   readonly batches: boolean;
-  /** Every request after `initialize` must name the revision; clients of 2025-03-26 do not know the header. */
+  /**
+   * Every request after `initialize` must name the revision; clients of 2025-03-26 do not send the header.
+   */
   readonly versionHeaderRequired: boolean;
-  /** Tools have `title` and `outputSchema`; before, the title is one of the annotations. */
+  /** Tools have `title` and `outputSchema`; earlier, the title is an annotation. */
   readonly describesOutput: boolean;
-  /** Calls of some tools may run as tasks; elsewhere a wish for one is ignored. */
+  /** Calls of some tools may run as tasks; other revisions ignore the request for one. */
   readonly tasks: boolean;
-  /** Arguments that break a tool's schema are a result with `isError`, which a model sees, instead of a JSON-RPC error (SEP-1303). */
+  /**
+   * Arguments that break a tool's schema return a result with `isError`, which a model sees, instead of a
+   * JSON-RPC error (SEP-1303).
+   */
   readonly argumentErrorsAsResults: boolean;
 }
 
@@ -51,9 +56,12 @@ const byName: ReadonlyMap<string, ProtocolRevision> = new Map(
   PROTOCOL_REVISIONS.map((revision) => [revision.name, revision]),
 );
 
-/** The revision of that name, or null when this server does not speak it. */
+/** The revision of that name, or null when this server does not support it. */
 export const revisionNamed = (name: string): ProtocolRevision | null => byName.get(name) ?? null;
 
-/** What `initialize` settles on: the revision asked for, else the newest (MCP lifecycle, version negotiation). */
+/**
+ * The revision that `initialize` selects: the requested one, else the newest (MCP lifecycle, version
+ * negotiation).
+ */
 export const negotiateRevision = (requested: string): ProtocolRevision =>
   byName.get(requested) ?? NEWEST_REVISION;

@@ -1,4 +1,4 @@
-/** What the headers of a request to `/mcp` must say (MCP streamable HTTP transport; `contract.md` 16). */
+/** Requirements on the headers of a request to `/mcp` (MCP streamable HTTP transport; `contract.md` 16). */
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../commands/values/errors.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
@@ -24,7 +24,7 @@ export function checkContentType(headers: IncomingHttpHeaders): void {
 const admits = (ranges: readonly string[], type: string): boolean =>
   ranges.includes(type) || ranges.includes(`${type.split('/', 1)[0] ?? ''}/*`) || ranges.includes('*/*');
 
-/** Throws `not_acceptable` unless the client takes both forms of an answer. */
+/** Throws `not_acceptable` unless the client accepts both forms of an answer. */
 export function checkAccept({ accept = '' }: IncomingHttpHeaders): void {
   const ranges = accept.split(',').map(mediaType);
   if (admits(ranges, 'application/json') && admits(ranges, 'text/event-stream')) return;
@@ -34,7 +34,10 @@ export function checkAccept({ accept = '' }: IncomingHttpHeaders): void {
   );
 }
 
-/** The session id, visible ASCII. Throws `invalid_request` when there is none; what is no id at all is an unknown one. */
+/**
+ * The session id, visible ASCII. Throws `invalid_request` without the header; null for a malformed id, which
+ * counts as unknown.
+ */
 export function sessionIdOf(headers: IncomingHttpHeaders): string | null {
   const id = headers['mcp-session-id'];
   if (id === undefined) {
@@ -46,7 +49,10 @@ export function sessionIdOf(headers: IncomingHttpHeaders): string | null {
   return typeof id === 'string' && /^[\u0021-\u007e]{1,128}$/.test(id) ? id : null;
 }
 
-/** Throws `protocol_version_unsupported` unless the header names the negotiated revision, or may be left out. */
+/**
+ * Throws `protocol_version_unsupported` unless the header names the negotiated revision, or is optional and
+ * absent.
+ */
 export function checkVersion(headers: IncomingHttpHeaders, revision: ProtocolRevision): void {
   const sent = headers['mcp-protocol-version'];
   if (sent === revision.name || (sent === undefined && !revision.versionHeaderRequired)) return;

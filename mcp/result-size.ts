@@ -1,8 +1,8 @@
 /**
- * Keeps a tool's answer within the size a model can take (`contract.md` 15): fewer whole items first, then a shorter
- * body, never a cut inside JSON. A page is asked for again with a smaller limit, so that its cursor goes on after the
- * last item kept; a body with fewer characters, so that its offset is true. An answer without pages loses the tail of its
- * longest list, and reports it in `shortened`.
+ * Keeps a tool's answer within the size a model can take (`contract.md` 15): fewer whole items first, then a
+ * shorter body, never a cut inside JSON. A page is requested again with a smaller limit, so that its cursor
+ * continues after the last item kept; a body with fewer characters, so that its offset is true. An answer
+ * without pages loses the tail of its longest list, and reports it in `shortened`.
  */
 import { isJsonObject } from '../commands/values/json-object.ts';
 import type { Tool } from './tool.ts';
@@ -12,18 +12,21 @@ type Fields = Readonly<Record<string, unknown>>;
 export interface Sized<Outcome> {
   readonly outcome: Outcome;
   readonly json: string;
-  /** False when even the least that can be asked for is too long; it is sent whole then. */
+  /** False when even the smallest possible answer is too long; it is then sent whole. */
   readonly fits: boolean;
 }
 
 const MAX_REPEATS = 4;
-/** Escapes make the length of a shorter body hard to foresee. */
+/** Escapes make the length of a shorter body hard to predict. */
 const BODY_MARGIN = 0.9;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 const jsonOf = (output: unknown): string => JSON.stringify(output);
 
-/** Calls `invoke`, and again with a smaller page or shorter bodies while the answer is longer than `maxBytes`. */
+/**
+ * Calls `invoke`, and repeats it with a smaller page or shorter bodies while the answer is longer than
+ * `maxBytes`.
+ */
 export async function invokeWithin<Outcome extends { readonly output: unknown }>(
   tool: Tool,
   input: Fields,
@@ -46,11 +49,11 @@ export async function invokeWithin<Outcome extends { readonly output: unknown }>
   return { outcome, json, fits: bytesOf(json) <= maxBytes };
 }
 
-/** True when a cursor says what comes after the last item: then no item may be missing before it. */
+/** True when a cursor continues after the last item: then no earlier item may be missing. */
 const goesOn = (output: unknown): boolean =>
   isJsonObject(output) && isJsonObject(output['page']) && typeof output['page']['next_cursor'] === 'string';
 
-/** The input that asks for what fits, or null when asking again cannot help. A write is never run twice. */
+/** The input that requests what fits, or null when a repeat cannot help. A write is never run twice. */
 function askForLess(tool: Tool, input: Fields, output: unknown, maxBytes: number): Fields | null {
   if (tool.capability.effect !== 'read' || !isJsonObject(output) || !Array.isArray(output['items']))
     return null;
@@ -64,12 +67,12 @@ function askForLess(tool: Tool, input: Fields, output: unknown, maxBytes: number
   return chars > 0 ? { ...input, max_body_chars: chars } : null;
 }
 
-/** Messages named by id come all at once: there is no page to make smaller. */
+/** Messages named by id are returned all at once: there is no page to reduce. */
 const hasPages = (tool: Tool, { select }: Fields): boolean =>
   tool.limit === 'argument' ||
   (tool.limit === 'select' && !(isJsonObject(select) && 'message_ids' in select));
 
-/** How many items, counted from the first, take at most `room` bytes as a list. */
+/** The number of leading items that take at most `room` bytes as a list. */
 function fitting(items: readonly unknown[], room: number): number {
   let taken = 2;
   for (const [index, item] of items.entries()) {
@@ -85,7 +88,10 @@ function withLimit(tool: Tool, input: Fields, limit: number): Fields {
   return { ...input, select: { ...select, limit } };
 }
 
-/** The length of body with which a message takes at most `room` bytes; 0 when its body is not what makes it long. */
+/**
+ * The length of body with which a message takes at most `room` bytes; 0 when its body is not the cause of its
+ * length.
+ */
 function fittingChars(message: unknown, room: number): number {
   const body = isJsonObject(message) ? message['body'] : undefined;
   const content = isJsonObject(body) ? body['content'] : undefined;
@@ -95,7 +101,7 @@ function fittingChars(message: unknown, room: number): number {
   return Math.max(0, Math.floor(((content.length * contentRoom) / contentBytes) * BODY_MARGIN));
 }
 
-/** The answer with the tail of its longest list left out, and `shortened` telling so. */
+/** The answer without the tail of its longest list; `shortened` reports it. */
 function cutLongestList(output: unknown, json: string, maxBytes: number): string {
   if (!isJsonObject(output)) return json;
   const lists = Object.entries(output)

@@ -1,11 +1,11 @@
-/** Runs tool calls as tasks: in this process, with their outcome in the table that all replicas read. */
+/** Runs tool calls as tasks in this process; their outcomes are in the table that all replicas read. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { McpTask, TaskEnd, TaskOwner } from '../commands/ports/mcp.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import type { ToolAnswer } from './call-tool.ts';
 import { errorResult } from './tool-result.ts';
 
-/** What a call answered: the JSON text of its result, or the error of JSON-RPC. */
+/** The outcome of a call: the JSON text of its result, or the JSON-RPC error. */
 export type TaskOutcome =
   | { readonly kind: 'result'; readonly text: string }
   | { readonly kind: 'error'; readonly code: number; readonly message: string; readonly data: unknown };
@@ -37,7 +37,7 @@ export class TaskRuns {
     this.#ports = ports;
   }
 
-  /** Makes the task, durably, and lets it run. Throws `rate_limited`. */
+  /** Creates the task durably and starts it. Throws `rate_limited`. */
   async start(run: TaskRun): Promise<McpTask> {
     const { ids, personal } = this.#ports;
     const id = ids.newId('tsk');
@@ -60,14 +60,14 @@ export class TaskRuns {
     this.#running.get(id)?.cancelled.abort();
   }
 
-  /** Resolves as soon as a run of this process is over, and after `ms` in any case. */
+  /** Resolves when a run of this process ends, and after `ms` at the latest. */
   async over(id: string, ms: number, gone: AbortSignal): Promise<void> {
     const here = this.#running.get(id);
     const nap = this.#ports.clock.sleep(ms, gone);
     await (here ? Promise.race([here.over, nap]) : nap);
   }
 
-  /** Resolves when every run is over. */
+  /** Resolves when every run has ended. */
   async settled(): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ over }) => over));
   }
@@ -110,11 +110,14 @@ export class TaskRuns {
 
 interface Ended {
   readonly outcome: TaskOutcome;
-  /** In words; null = the tool did what it was asked. */
+  /** The reason in words; null = the tool succeeded. */
   readonly failure: string | null;
 }
 
-/** What the plain call would have answered; a refusal that has a status of HTTP there is a result with `isError` here. */
+/**
+ * What the plain call would have answered. A refusal that has an HTTP status there is a result with `isError`
+ * here.
+ */
 async function outcomeOf(run: TaskRun, gone: AbortSignal, { server }: Ports): Promise<Ended> {
   try {
     const { result, isError } = await run.call(gone);

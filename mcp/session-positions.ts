@@ -1,13 +1,14 @@
 /**
- * Read-your-writes on MCP: where the last write of a session lies, so that its later reads wait for it. Kept in this
- * process only; a read on another replica is as fresh as that replica, like any REST read without `If-Position`.
+ * Read-your-writes on MCP: the position of the last write of a session, for which its later reads wait. Kept
+ * in this process only; a read on another replica is as fresh as that replica, like any REST read without
+ * `If-Position`.
  */
 import type { Position } from '../commands/values/position.ts';
 
 const MAX_SESSIONS = 10_000;
 
 export class SessionPositions {
-  /** In the order of the last write, so that the first is the one to forget. */
+  /** In the order of the last write, so that the first is evicted. */
   readonly #positions = new Map<string, Position>();
   readonly #maxSessions: number;
 
@@ -20,7 +21,7 @@ export class SessionPositions {
     return this.#positions.get(sessionId) ?? null;
   }
 
-  /** Remembers a write; an older position than the known one changes nothing. */
+  /** Records a write; a position older than the known one changes nothing. */
   note(sessionId: string, position: Position): void {
     const known = this.#positions.get(sessionId);
     this.#positions.delete(sessionId);

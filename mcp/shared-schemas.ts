@@ -1,6 +1,6 @@
 /**
- * Says a schema that a tool's arguments repeat once, under `$defs`: a model pays for every character, and what it may
- * send stays the same. A definition bears the name of the property it was met at first.
+ * Writes a schema that a tool's arguments repeat only once, under `$defs`: a model pays for every character.
+ * The valid input stays the same. A definition is named after the property where it first occurs.
  */
 import { type JsonSchema, mapBelow } from './json-schema.ts';
 
@@ -12,11 +12,11 @@ interface Repeated {
 
 type Definitions = Readonly<Record<string, JsonSchema>>;
 
-/** An equal schema with `$defs` for whatever gets shorter by them. */
+/** An equivalent schema, with `$defs` wherever they make it shorter. */
 export function shareRepeated(schema: JsonSchema): JsonSchema {
   let root = schema;
   let definitions: Definitions = {};
-  // Each round makes the whole shorter, so it ends.
+  // Each round shortens the schema, so the loop ends.
   for (;;) {
     const best = mostSaving(root, definitions);
     if (best === null) return Object.keys(definitions).length === 0 ? root : { ...root, $defs: definitions };
@@ -30,7 +30,10 @@ export function shareRepeated(schema: JsonSchema): JsonSchema {
 
 const refTo = (name: string): JsonSchema => ({ $ref: `#/$defs/${name}` });
 
-/** Characters that go when the copies become references and one definition; below zero when there are more then. */
+/**
+ * Characters saved when the repetitions become references to one definition; negative when the schema would
+ * grow.
+ */
 const saving = ({ text, name, count }: Repeated): number =>
   count * (text.length - JSON.stringify(refTo(name)).length) - `"${name}":${text},`.length;
 

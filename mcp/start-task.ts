@@ -1,4 +1,4 @@
-/** A tools/call that asks to run as a task: answered as soon as the task is kept. */
+/** A tools/call that requests a task: answered as soon as the task is stored. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import { mayCall } from '../commands/kernel/authorize.ts';
 import { callTool, inputOf, type Toolbox, type ToolCall, toolNamed } from './call-tool.ts';
@@ -9,8 +9,8 @@ import { taskPayload } from './task-payload.ts';
 const METHOD_NOT_FOUND = -32601;
 
 /**
- * The JSON text of a `CreateTaskResult`. What the plain call would be refused with before it does anything is refused here
- * too: unknown tool, scope, arguments, rate. Throws `rate_limited` beyond the tasks one principal may have.
+ * The JSON text of a `CreateTaskResult`. Refusals that precede any effect of the plain call also happen here:
+ * unknown tool, scope, arguments, rate. Throws `rate_limited` beyond the tasks one principal may have.
  */
 export async function startTask(
   toolbox: Toolbox,
@@ -26,7 +26,7 @@ export async function startTask(
       METHOD_NOT_FOUND,
     );
   }
-  // Refused as the plain call is, and recorded as that.
+  // Refused and recorded like the plain call.
   if (!mayCall(call.caller, capability)) await callTool(toolbox, call);
   const input = inputOf(tool, call);
   call.admit({ effect: capability.effect });

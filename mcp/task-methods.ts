@@ -1,4 +1,7 @@
-/** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` (MCP 2025-11-25), bound to the principal who calls. */
+/**
+ * `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` (MCP 2025-11-25), bound to the calling
+ * principal.
+ */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { authorize } from '../commands/kernel/authorize.ts';
@@ -10,7 +13,7 @@ import { RELATED_TASK, taskPayload } from './task-payload.ts';
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** How often a task of another process is read while a client waits for its result. */
+/** Interval at which a task of another process is read while a client waits for its result. */
 const LOOK_EVERY_MS = 1_000;
 const TASKS_PER_PAGE = 50;
 const INTERNAL_ERROR = -32603;
@@ -20,11 +23,14 @@ const CANCELLED = 'Cancelled on request; an effect that had begun is not undone.
 export interface TaskRequest {
   readonly params: Params;
   readonly caller: Caller;
-  /** Aborts when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly gone: AbortSignal;
 }
 
-/** Each answers with the JSON text of its result. Throws a JSON-RPC error for a task that is unknown or not the caller's. */
+/**
+ * Each returns the JSON text of its result. Throws a JSON-RPC error for a task that is unknown or not the
+ * caller's.
+ */
 export class TaskMethods {
   readonly #toolbox: Toolbox;
   readonly #runs: TaskRuns;
@@ -56,7 +62,7 @@ export class TaskMethods {
     return JSON.stringify({ tasks: page.map(taskPayload), ...next });
   }
 
-  /** What the plain call would have answered, as soon as there is an answer. */
+  /** What the plain call would have answered, as soon as the task has ended. */
   async result({ params, caller, gone }: TaskRequest): Promise<string> {
     const task = await this.#untilOver(params, caller, gone);
     const contents = await this.#toolbox.ports.tasks.contents(ownerOf(caller), task.id);
@@ -90,7 +96,7 @@ export class TaskMethods {
     return task;
   }
 
-  /** The token that asks may be another than the one that called: it has to be allowed the call itself. */
+  /** This token may differ from the one that started the task: it must itself be allowed the call. */
   #authorize(task: McpTask, caller: Caller, input: string | null): void {
     const capability = this.#toolbox.catalogue.named(task.tool)?.capability;
     if (!capability || input === null) throw unknownTask();

@@ -1,23 +1,23 @@
-/** Tasks as MCP 2025-11-25 writes them, and what a client may ask of one. */
+/** Tasks as MCP 2025-11-25 writes them, and the options a client may request. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import { z } from 'zod';
 import type { McpTask } from '../commands/ports/mcp.ts';
 import { INVALID_PARAMS } from './call-tool.ts';
 
 export const MAX_TTL_MS = 24 * 60 * 60 * 1_000;
-/** Long enough to fetch the answer; a shorter wish is raised to it. */
+/** Long enough to fetch the answer; a shorter requested time is raised to it. */
 export const MIN_TTL_MS = 60_000;
 export const DEFAULT_TTL_MS = 60 * 60 * 1_000;
-/** With as many tasks as may be at work, polling stays within the reads of a token. */
+/** With the largest number of running tasks, polling stays within a token's limit of reads. */
 const POLL_INTERVAL_MS = 2_000;
 
-/** What follows a call that became a task (spec name of the meta key). */
+/** Marks messages that belong to a task (the meta key of the specification). */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
 /** Loose: protocol params may carry fields of other revisions. */
 const TaskWish = z.looseObject({ ttl: z.number().min(0).optional() });
 
-/** How long the task of these params is to be kept, or null when they ask for none. Throws a JSON-RPC error. */
+/** The requested lifetime of the task, or null when the params request no task. Throws a JSON-RPC error. */
 export function taskTtl(params: Readonly<Record<string, unknown>>): number | null {
   if (params['task'] === undefined) return null;
   const parsed = TaskWish.safeParse(params['task']);

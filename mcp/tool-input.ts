@@ -1,4 +1,7 @@
-/** The arguments of a tools/call as the input of its capability: key, mailbox and page size are said differently on MCP. */
+/**
+ * The arguments of a tools/call as the input of its capability: key, mailbox and page size are written
+ * differently on MCP.
+ */
 import type { Caller } from '../commands/kernel/access.ts';
 import { GatewayError, notFound } from '../commands/values/errors.ts';
 import { type InputIssue, readInput } from '../commands/kernel/input-issues.ts';
@@ -12,7 +15,7 @@ export interface ToolInput {
   readonly idempotencyKey: string | null;
 }
 
-/** Where and how arguments break a tool's schema; never the values that were sent. */
+/** Where and how arguments break a tool's schema; never the values sent. */
 export type ArgumentIssue = InputIssue;
 
 /** Arguments that break the tool's schema: a JSON-RPC error, not a tool result (`contract.md` 16). */
@@ -26,8 +29,9 @@ export class InvalidArguments extends Error {
 }
 
 /**
- * Maps arguments to input. Throws `InvalidArguments` for what only MCP knows, and `invalid_request` when the mailbox is
- * left out and there is more than one; the rest of the schema is checked where every call is, in `invokeCapability`.
+ * Maps arguments to input. Throws `InvalidArguments` for the fields only MCP has, and `invalid_request` when
+ * the mailbox is omitted and there is more than one; `invokeCapability` validates the rest, as for every
+ * call.
  */
 export function readArguments(tool: Tool, args: Fields, caller: Caller): ToolInput {
   const issues: ArgumentIssue[] = [];
@@ -43,12 +47,12 @@ export function readArguments(tool: Tool, args: Fields, caller: Caller): ToolInp
   throw issues.length > 0 ? new InvalidArguments(issues) : mailboxNotNamed(tool, caller);
 }
 
-/** What breaks the capability's own schema, by the paths an MCP caller knows. Empty = nothing. */
+/** Violations of the capability's own schema, by the paths an MCP caller knows. Empty = none. */
 export function schemaIssues(tool: Tool, input: Fields): readonly ArgumentIssue[] {
   const { issues } = readInput(tool.capability.input, input);
   return (issues ?? []).map((issue) => {
     if (issue.path === 'mailbox_id') return { ...issue, path: mailboxPath(tool) };
-    // The fields at the top are those of the route, which are named otherwise here.
+    // Fields at the top are those of the route, which have other names here.
     const isTop = issue.code === 'unrecognized_key' && !issue.path.includes('.');
     return isTop ? unknownField(issue.path) : issue;
   });
@@ -84,7 +88,9 @@ function takeKey(
   return { idempotencyKey: null, rest };
 }
 
-/** Moves the mailbox out of the select, so that the input is the one of the REST route and its fingerprint too. */
+/**
+ * Moves the mailbox out of the select, so that the input and its fingerprint equal those of the REST route.
+ */
 function takeMailbox(
   tool: Tool,
   args: Fields,
@@ -142,7 +148,9 @@ function mailboxNotNamed(tool: Tool, caller: Caller): GatewayError {
   );
 }
 
-/** The default page size is the capability's matter; a page over the limit of the schema is refused like any breach of it. */
+/**
+ * The capability sets the default page size; a page over the schema's limit is refused like any violation.
+ */
 function checkPageSize(tool: Tool, args: Fields, issues: ArgumentIssue[]): void {
   const fields = tool.limit === 'select' ? args['select'] : args;
   const limit = tool.limit !== 'nowhere' && isJsonObject(fields) ? fields['limit'] : undefined;

@@ -1,16 +1,21 @@
-/** The result of a tools/call as JSON text: `structuredContent` decides, the text block says the same for old hosts. */
+/**
+ * The result of a tools/call as JSON text: `structuredContent` is authoritative, the text block repeats it
+ * for old hosts.
+ */
 import { toErrorBody } from '../commands/values/errors.ts';
 
 export interface ResultOptions {
-  /** Off where the operator disabled it: then `content` is empty, never missing. */
+  /** False where the operator disabled it: then `content` is empty, never missing. */
   readonly textBlock: boolean;
 }
 
-/** A successful answer, given as its JSON text so that it is serialised once. `notes` becomes `_meta`. */
+/** A successful answer, passed as JSON text so that it is serialised once. `notes` becomes `_meta`. */
 export const answerResult = (json: string, options: ResultOptions, notes: readonly string[] = []): string =>
   resultText(json, false, options, notes);
 
-/** A domain error: a success for JSON-RPC, `isError` for the model. What is no `GatewayError` keeps its text inside. */
+/**
+ * A domain error: a success for JSON-RPC, `isError` for the model. The text of any other error is not shown.
+ */
 export const errorResult = (error: unknown, requestId: string, options: ResultOptions): string =>
   resultText(JSON.stringify({ error: toErrorBody(error, requestId) }), true, options, []);
 

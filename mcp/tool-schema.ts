@@ -1,6 +1,6 @@
 /**
- * JSON Schema of a tool's arguments and answer, from a capability's zod schemas. The root is always one flat object:
- * model APIs refuse `oneOf` and its like there.
+ * JSON Schema of a tool's arguments and answer, from a capability's zod schemas. The root is always one flat
+ * object: model APIs refuse `oneOf` and similar keywords there.
  */
 import { z } from 'zod';
 import { Draft } from '../commands/operations/draft-shape.ts';
@@ -8,8 +8,8 @@ import { FilterSchema } from '../commands/mail/mail-filter.ts';
 import { type JsonSchema, membersOf, type ObjectSchema } from './json-schema.ts';
 
 /**
- * What a caller may send; with `explainsFilter` false a filter is said by reference. Throws when the schema is not a flat
- * object: a defect of the capability.
+ * The schema of a tool's arguments; with `explainsFilter` false a filter is only referred to. Throws when the
+ * schema is not a flat object: a defect of the capability.
  */
 export function inputSchema(schema: z.ZodType, explainsFilter = true): ObjectSchema {
   const override = (context: SchemaContext): void => {
@@ -25,8 +25,8 @@ export function inputSchema(schema: z.ZodType, explainsFilter = true): ObjectSch
 }
 
 /**
- * What a caller may get: the answer or the `error` object, so nothing is required at the root. Fields may be added to
- * an answer at any time, so no object is closed.
+ * The schema of an answer: the answer or the `error` object, so nothing is required at the root. Fields may
+ * be added to an answer at any time, so no object is closed.
  */
 export function outputSchema(schema: z.ZodType): JsonSchema {
   const open = (context: SchemaContext): void => {
@@ -44,20 +44,23 @@ interface SchemaContext {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** A filter is said in full by the tool that searches; beside it a model needs no second copy, and the gateway checks every one. */
+/**
+ * The tool that searches describes a filter in full; a model needs no second description elsewhere, and the
+ * gateway validates every filter.
+ */
 function pointToFilter({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.properties;
   delete jsonSchema.additionalProperties;
   jsonSchema.description = 'Keys and values as in the filter of email_query.';
 }
 
-/** The draft beside the outcome of an operation: the tools that answer a draft say what it holds. */
+/** The draft beside the outcome of an operation: the tools that return a draft describe its fields. */
 function pointToDraft({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.properties;
   delete jsonSchema.required;
 }
 
-/** No count or offset of mail comes near: a bound above only says that numbers have an end. */
+/** No count or offset of mail comes near it, so a higher bound tells a model nothing. */
 const FAR = 2 ** 50;
 
 /** Longer lists come from copied ids; hand-written ones stay under any shorter bound. */
@@ -66,12 +69,16 @@ const FEW = 100;
 const isEmpty = (schema: unknown): boolean =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0;
 
-/** Leaves out what costs a model tokens without use to it: it neither counts characters nor runs expressions. */
+/**
+ * Removes keywords that cost a model tokens without use: a model neither counts characters nor runs
+ * expressions.
+ */
 function trim({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.minLength;
   delete jsonSchema.maxLength;
   delete jsonSchema.pattern;
-  // JSON Schema's word for Base64 is `contentEncoding` (2020-12 validation 8.3); strict validators refuse an unknown format.
+  // JSON Schema's keyword for Base64 is `contentEncoding` (2020-12 validation 8.3); strict validators refuse
+  // an unknown format.
   if (jsonSchema.contentEncoding !== undefined) delete jsonSchema.format;
   if (Number(jsonSchema.maximum) > FAR) delete jsonSchema.maximum;
   delete jsonSchema.propertyNames;
@@ -81,7 +88,7 @@ function trim({ jsonSchema }: SchemaContext): void {
   if (Number(jsonSchema.maxItems) <= FEW) delete jsonSchema.maxItems;
 }
 
-/** The error object of `contract.md` 13, as loose as a client may rely on it. */
+/** The error object of `contract.md` 13, as loose as a client may rely on. */
 const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
   description: 'Present only when isError is true; branch on code.',

@@ -1,4 +1,6 @@
-/** A capability as a tool: what its arguments are on MCP, where they differ from the REST route's, and its definition. */
+/**
+ * A capability as a tool: its arguments on MCP where they differ from the REST route's, and its definition.
+ */
 import type { Capability, ToolHints } from '../commands/kernel/capability.ts';
 import { type KeyRule, keyRuleOf } from '../read-api/capability-registry.ts';
 import { joinChoices } from './merge-schema-choices.ts';
@@ -6,7 +8,9 @@ import { type JsonSchema, membersOf, type ObjectSchema, objectSchema } from './j
 import { shareRepeated } from './shared-schemas.ts';
 import { inputSchema, outputSchema } from './tool-schema.ts';
 
-/** Where a tool names its mailbox (`contract.md` 17): with a select inside of it, otherwise at the top. */
+/**
+ * Where a tool names its mailbox (`contract.md` 17): inside its select if it has one, otherwise at the top.
+ */
 export type MailboxPlace = 'nowhere' | 'argument' | 'select' | 'select-if-given' | 'operation';
 
 export interface Tool {
@@ -14,9 +18,9 @@ export interface Tool {
   readonly advertised: boolean;
   readonly capability: Capability;
   readonly mailbox: MailboxPlace;
-  /** Where the page size goes, if there are pages. */
+  /** Where the page size is, if there are pages. */
   readonly limit: 'nowhere' | 'argument' | 'select';
-  /** True when the length of bodies can be asked for (`max_body_chars`). */
+  /** True when the length of bodies can be requested (`max_body_chars`). */
   readonly bodies: boolean;
   readonly key: KeyRule;
   /** The entry of `tools/list` as JSON text, for each kind of revision. */
@@ -24,12 +28,12 @@ export interface Tool {
     /** Without title and output schema. */
     readonly plain: string;
     readonly described: string;
-    /** With what is said of tasks beside. */
+    /** With the support for tasks. */
     readonly asTask: string;
   };
 }
 
-/** The tool whose schema says a filter in full. */
+/** The tool whose schema describes a filter in full. */
 const FILTER_EXPLAINED_BY = 'email_query';
 /** Page sizes on MCP (`contract.md` 4). */
 const DEFAULT_LIMIT = 20;
@@ -110,7 +114,7 @@ const pageSize = ({ description: _, ...limit }: JsonSchema = {}): JsonSchema => 
   default: DEFAULT_LIMIT,
 });
 
-/** Absent hints default to the worst (MCP `ToolAnnotations`), so all four are always said. */
+/** Absent hints default to the worst (MCP `ToolAnnotations`), so all four are always written. */
 function define(capability: Capability, hints: ToolHints, schema: JsonSchema): Tool['definition'] {
   const { name, title, description } = capability;
   const annotations = {

@@ -8,11 +8,11 @@ import type { ApprovalStatus } from '../commands/operations/approval-state.ts';
 import { type ApprovalRow, recordOfRow } from './approval-rows.ts';
 import { APPROVER_LANE, OPEN } from './approvals.ts';
 
-/** As `statusAt` of the write side; `now` is SQL for the moment that is meant. */
+/** As `statusAt` of the write side; `now` is SQL for the moment in question. */
 export const statusAt = (now: string): string =>
   `case when ${OPEN} and expires_at <= ${now} then 'expired' else status end`;
 
-/** Statuses that can hold before an end is written down. */
+/** Statuses that can hold before an end is recorded. */
 const UNENDED: ReadonlySet<ApprovalStatus> = new Set([
   'awaiting_approval',
   'pending_commit',
@@ -26,15 +26,18 @@ export interface ApprovalFilter {
   /** Null = every status. */
   readonly statuses: readonly ApprovalStatus[] | null;
   readonly mailboxId: string | null;
-  /** Requester: asked for in his name; approver: waits for his vote. Null = all he may see. */
+  /**
+   * Requester: requested in the caller's name; approver: waits for the caller's vote. Null = all the caller
+   * may see.
+   */
   readonly role: (typeof APPROVAL_PARTS)[number] | null;
 }
 
 export interface ApprovalPage {
-  /** The last row of the page before. Ids made from keys have no order, so the time comes first. */
+  /** The last row of the previous page. Ids made from keys have no order, so the time is compared first. */
   readonly before: { readonly createdAt: string; readonly id: string } | null;
   readonly limit: number;
-  /** Statuses are those of this moment. */
+  /** Statuses are those at this moment. */
   readonly now: Date;
 }
 
@@ -51,7 +54,9 @@ const VISIBLE = `(${OF_REQUESTER} or ($12 and approver_role = any($3::text[]))
 const FOR_APPROVER = `approver_role = any($3::text[]) and not (exclude_owner and ${OF_REQUESTER})
   and not voters && $2::text[] and status = 'awaiting_approval' and expires_at > $9`;
 
-/** One page, newest first. However many approvals there are, an index is walked for each of a few lists. */
+/**
+ * One page, newest first. The query walks an index for each of a few lists, however many approvals there are.
+ */
 export async function listApprovals(
   sql: Sql,
   visible: OperationsVisible,
@@ -67,7 +72,8 @@ export async function listApprovals(
     '($11::text[] is null or mailbox_id = any($11::text[]))',
   ];
   const conditions = [
-    // As one condition that says nothing to the planner: it would guess that few rows fit, and sort all of a lane.
+    // As one condition that is opaque to the planner: otherwise it would guess that few rows fit, and sort
+    // the whole lane.
     `case when ${fits.join(' and ')} then true else false end`,
     '($6::timestamptz is null or (created_at, id) < ($6::timestamptz, $7))',
     ...(statuses?.every((status) => UNENDED.has(status)) === true ? ['ended_at is null'] : []),
@@ -114,7 +120,7 @@ interface Lane {
   readonly values: readonly string[];
 }
 
-/** Together they hold every row that is asked for, each in the order of an index. */
+/** Together they contain every requested row, each in the order of an index. */
 function lanesOf(
   visible: OperationsVisible,
   role: ApprovalFilter['role'],
@@ -139,7 +145,7 @@ function boundsOf({ mailboxIds }: OperationsVisible, mailboxId: string | null): 
 const supersededBy = (id: string, until = ''): string =>
   `(select s.id from read.approval s where s.supersedes = ${id} ${until} order by s.created_at limit 1)`;
 
-/** The approval that took the place of another one, null without one. `asOf`: only if it was there then. */
+/** The approval that superseded another one, null without one. `asOf`: only if it existed then. */
 export async function findSuccessor(sql: Sql, id: string, asOf: Date | null): Promise<string | null> {
   const [row] = await sql.query<{ id: string | null }>(
     `select ${supersededBy('$1', 'and ($2::timestamptz is null or s.created_at <= $2)')} as id`,
@@ -153,25 +159,25 @@ export interface OpenApproval extends UndecidedApproval {
   readonly draftId: string | null;
 }
 
-/** What is asked of the open approvals. */
+/** A query for open approvals. */
 export interface DueApprovalsQuery {
   readonly now: Date;
   readonly limit: number;
-  /** Operations that are left out. */
+  /** Operations to leave out. */
   readonly except: readonly string[];
 }
 
-/** Approvals whose time is over and whose stream does not say so yet, the longest over first. */
+/** Approvals that have expired without an event in their stream, the longest overdue first. */
 export const listOverdueApprovals = (sql: Sql, query: DueApprovalsQuery): Promise<readonly OpenApproval[]> =>
   listOpen(sql, query, { condition: 'expires_at <= $3', order: 'expires_at' });
 
 export interface DueCommitsQuery extends DueApprovalsQuery {
-  /** So many of one mailbox at most, and fewer by each time it stands in `busy`. */
+  /** At most this many per mailbox, minus one for each time it is in `busy`. */
   readonly ofOneMailbox: number;
   readonly busy: readonly string[];
 }
 
-/** Approvals the gateway commits by itself, whose moment has come, the longest due first. */
+/** Approvals the gateway commits automatically and whose time has come, the longest due first. */
 export const listDueCommits = (
   sql: Sql,
   { ofOneMailbox, busy, ...query }: DueCommitsQuery,
@@ -184,10 +190,10 @@ export const listDueCommits = (
   });
 
 interface Wanted {
-  /** `$3` is the moment; `$4` and on are `parameters`. */
+  /** `$3` is the moment; `$4` onwards are `parameters`. */
   readonly condition: string;
   readonly order: string;
-  /** Of `place`, the approval's number among those of its mailbox. Absent = all fit. */
+  /** A condition on `place`, the approval's number within its mailbox. Absent = all fit. */
   readonly fits?: string;
   readonly parameters?: readonly unknown[];
 }
@@ -215,7 +221,7 @@ export interface UndecidedApproval {
 }
 
 export interface SuspectApproval extends UndecidedApproval {
-  /** Of the newest event that may have taken a target away. */
+  /** Position of the newest event that may have removed a target. */
   readonly suspectedAt: Position;
 }
 
@@ -235,7 +241,7 @@ const undecidedApproval = ({ id, mailbox_id, org_id }: OpenRow): UndecidedApprov
 /** The last one of a page. */
 export type SuspectedPlace = Pick<SuspectApproval, 'operationId' | 'suspectedAt'>;
 
-/** Those with a target that an event after this place may have taken away, in the order of the events. */
+/** Those with a target that an event after this place may have removed, in the order of the events. */
 export async function listSuspectApprovals(
   sql: Sql,
   { after, limit }: { readonly after: SuspectedPlace; readonly limit: number },
@@ -248,14 +254,14 @@ export async function listSuspectApprovals(
   return rows.map((row) => ({ ...undecidedApproval(row), suspectedAt: BigInt(row.suspected) }));
 }
 
-/** Whose approvals: of these requesters, with a vote of these people, on these mailboxes; null = all there are. */
+/** Filters approvals by requester, by a voter, or by mailbox; null = all. */
 export type Whose =
   | { readonly requesters: readonly string[] }
   | { readonly voters: readonly string[] }
   | { readonly mailboxes: readonly string[] }
   | null;
 
-/** By id, after the one named. */
+/** By id, after the given one. */
 export async function listUndecidedApprovals(
   sql: Sql,
   whose: Whose,

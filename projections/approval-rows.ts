@@ -1,4 +1,4 @@
-/** A row of `read.approval` after each event: what lists answer with, texts still sealed. Pure. */
+/** A row of `read.approval` after each event: what lists return, texts still sealed. Pure. */
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
 import { type ApprovalRecord, requestedOf, voteOf } from '../commands/operations/approval-record.ts';
@@ -8,7 +8,7 @@ import { countsOfSend } from '../commands/operations/operation-progress.ts';
 import type { ItemResult, SendOutcome } from '../commands/operations/operation-events.ts';
 import type { PastFact } from '../commands/values/event.ts';
 
-/** What the first append of an operation says before it requests an approval. */
+/** The contents of an operation's first append before it requests an approval. */
 export interface Start {
   readonly id: string;
   readonly org_id: string | null;
@@ -17,7 +17,7 @@ export interface Start {
   readonly requester_type: ApprovalRecord['requester']['type'];
   readonly reason: ApprovalRecord['reason'];
   readonly policy: ApprovalRecord['policy'] | null;
-  /** Without stale ones, which were gone before. */
+  /** Without stale ones, which had already gone. */
   readonly targets: readonly string[];
 }
 
@@ -115,7 +115,7 @@ type Changes = {
   readonly [Type in AnyEvent['type']]?: (row: ApprovalRow, fact: FactOf<Type>) => Change;
 };
 
-/** An end is final: nothing of these follows it. */
+/** An end is final: none of these changes follows it. */
 const ofApproval: Changes = {
   ApprovalVoteCast: ({ votes, voters }, { data, meta }) => ({
     votes: [...votes, voteOf({ ...data, by: meta.actor, at: meta.occurred_at })],
@@ -148,7 +148,7 @@ const ofApproval: Changes = {
   ApprovalCommitFailed: ended('commit_failed'),
 };
 
-/** These count after an end, too. */
+/** These also count after an end. */
 const ofOutcome: Changes = {
   CommitAttemptFailed: () => ({ results: null, counts: null }),
   SendIntended: () => ({ counts: null }),

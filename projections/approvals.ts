@@ -1,4 +1,7 @@
-/** `read.approval`: every approval as lists show it, texts still sealed, and `read.approval_target`: the messages it is about. */
+/**
+ * `read.approval`: every approval as lists show it, texts still sealed, and `read.approval_target`: its
+ * messages.
+ */
 import { takesAway } from '../commands/messages/actions.ts';
 import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
 import { type ApprovalRow, evolveKnown, type Known, type Start } from './approval-rows.ts';
@@ -39,7 +42,7 @@ const COLUMNS = {
   results: 'jsonb',
   counts: 'jsonb',
   supersedes: 'text',
-  /** Position of the newest event that may have taken a target away; 0 = none did. */
+  /** Position of the newest event that may have removed a target; 0 = none did. */
   suspected: 'bigint',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
@@ -50,10 +53,13 @@ const NOT_NULL: readonly string[] = [
   ...['voters', 'status', 'was_granted', 'expires_at', 'attempts', 'suspected', 'created_at', 'updated_at'],
 ];
 
-/** Organisation and role in one: an index on the organisation alone would look as good to the planner, and walk all of it. */
+/**
+ * Organisation and role in one: the planner would consider an index on the organisation alone as good, and
+ * walk all of it.
+ */
 export const APPROVER_LANE = `(org_id || ' ' || approver_role)`;
 
-/** Waits for a decision or a commit. As partial indexes have it, word for word. */
+/** Waits for a decision or a commit. Identical to the condition of the partial indexes, word for word. */
 export const OPEN = `status in ('awaiting_approval', 'pending_commit')`;
 
 export const approvals: Projection = {
@@ -64,11 +70,11 @@ export const approvals: Projection = {
     `create table ${tableOf('approval')} (${columns
       .map((name) => `${name} ${COLUMNS[name]}${NOT_NULL.includes(name) ? ' not null' : ''}`)
       .join(', ')}, primary key (id))`,
-    // Operations whose first append was cut in two by the end of a batch: it is not known yet whether they wait.
+    // Operations whose first append was split by the end of a batch: whether they wait is not known yet.
     `create table ${tableOf('approval_start')} (id text primary key, start jsonb not null)`,
-    // The messages that approvals which have not ended are about.
+    // The targets of approvals that have not ended.
     `create table ${tableOf('approval_target')} (message_id text, approval_id text, primary key (message_id, approval_id))`,
-    // Also for `apply`, which forgets the targets of what ended.
+    // Also for `apply`, which deletes the targets of ended approvals.
     `create index on ${tableOf('approval_target')} (approval_id)`,
   ],
   indexes: (tableOf) => {
@@ -94,7 +100,7 @@ export const approvals: Projection = {
   },
 };
 
-/** Of the first append: submitted, decided, and then it runs or waits. */
+/** The first append: submitted, decided, and then it runs or waits. */
 const LAST_OF_START = 1n;
 
 async function foldInto(batch: Batch, events: readonly ProjectedEvent[]): Promise<void> {
@@ -128,7 +134,7 @@ async function foldInto(batch: Batch, events: readonly ProjectedEvent[]): Promis
 
 const NOTHING: Known = { start: null, row: null };
 
-/** What is known of operations that began before this batch: of those that wait, and of those cut in two. */
+/** What is known of operations that began before this batch: those that wait, and those split by a batch. */
 async function knownBefore(
   { sql, tableOf }: Batch,
   byOperation: ReadonlyMap<string, readonly ProjectedEvent[]>,
@@ -181,7 +187,7 @@ async function upsert({ sql, tableOf }: Batch, rows: readonly ApprovalRow[]): Pr
   );
 }
 
-/** Keeps what new approvals are about. */
+/** Stores the targets of new approvals. */
 async function keepTargets({ sql, tableOf }: Tables, asked: readonly Start[]): Promise<void> {
   const targets = asked.flatMap(({ id, targets }) => targets.map((messageId) => [messageId, id] as const));
   if (targets.length === 0) return;
@@ -199,7 +205,7 @@ async function forgetTargets({ sql, tableOf }: Tables, approvalIds: readonly str
   ]);
 }
 
-/** Marks the open approvals about messages that the events of the batch may have taken away. */
+/** Marks the open approvals whose messages the events of the batch may have removed. */
 async function suspectLost({ events, sql, tableOf }: Batch): Promise<void> {
   const approval = tableOf('approval');
   const left = events.flatMap((event) => leftBy(event).map((id) => [id, String(event.position)] as const));
@@ -221,7 +227,7 @@ async function suspectLost({ events, sql, tableOf }: Batch): Promise<void> {
   }
 }
 
-/** Ids of messages that are not at their place any more, or are marked as deleted there. */
+/** Ids of messages that are no longer at their place, or are marked as deleted there. */
 function leftBy({ fact }: ProjectedEvent): readonly string[] {
   if (fact.type === 'MailboxChangesObserved') {
     return fact.data.changes.flatMap(({ kind, locator, previous }) =>

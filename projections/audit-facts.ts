@@ -213,7 +213,7 @@ const rules: AuditRules = {
   },
 };
 
-/** What the rule of a type says about one event; `undefined` where the stream decides. */
+/** What the rule of a type derives from one event; `undefined` where the stream decides. */
 export interface AuditFacts {
   readonly action: string;
   readonly outcome: AuditOutcome;

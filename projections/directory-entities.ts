@@ -257,7 +257,7 @@ type SessionFact = Extract<PastFact<AnyEvent>, { readonly type: `Session${string
 const isSessionFact = (fact: PastFact<AnyEvent>): fact is SessionFact =>
   fact.type === 'SessionStarted' || fact.type === 'SessionSteppedUp' || fact.type === 'SessionEnded';
 
-/** An ended session stays known for a day: a request that still uses it gets the reason of its refusal. */
+/** A person's sessions are one entity, so that old ones are removed when a new one starts. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
 
 /** The person's sessions after an event of one of them. */

@@ -1,4 +1,4 @@
-/** `read.draft_review`: drafts and the approvals they wait for, as long as one of the two has not heard of the other's end. */
+/** `read.draft_review`: drafts and the approvals they wait for, until each has followed the other's end. */
 import { DraftDiscarded, DraftEdited, DraftReleased } from '../commands/drafts/draft-events.ts';
 import { DraftSendFailed, DraftSent } from '../commands/drafts/send-events.ts';
 import {
@@ -18,7 +18,8 @@ export const draftReviews: Projection = {
   name: 'draft-reviews',
   version: 1,
   tables: ['draft_review'],
-  // `check_is`: unasked until the operation is there, then open, then ended. A row goes when both have ended.
+  // `check_is`: unasked until the operation exists, then open, then ended. A row is deleted when both have
+  // ended.
   create: (tableOf) => [
     `create table ${tableOf('draft_review')} (
        operation_id text primary key, draft_id text not null, org_id text,
@@ -31,12 +32,12 @@ export const draftReviews: Projection = {
   ],
   apply: async ({ events, sql, tableOf }) => {
     const table = tableOf('draft_review');
-    // One by one: they are few, and each may rest on the one before.
+    // Sequential: they are few, and each may depend on the one before.
     for (const event of events) await apply(sql, table, event);
   },
 };
 
-/** The draft waits for the approval no more. */
+/** The draft no longer waits for the approval. */
 const UNBINDING: ReadonlySet<string> = new Set([
   DraftEdited.type,
   DraftDiscarded.type,
@@ -84,7 +85,7 @@ export interface LeftReview {
   readonly orgId: string | null;
 }
 
-/** Those where one has not followed the other, unchanged since then; the longest left first. */
+/** Those where one has not followed the other, unchanged since then; the oldest first. */
 export async function listLeftReviews(
   sql: Sql,
   {

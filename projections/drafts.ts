@@ -1,4 +1,7 @@
-/** `read.draft`: every draft as its stream tells it, for lists and for the loops that look after drafts; and whom they went to. */
+/**
+ * `read.draft`: every draft as its stream records it, for lists and sweepers; and the recipients of sent
+ * drafts.
+ */
 import { draft, type DraftState } from '../commands/drafts/draft.ts';
 import type { DraftStatus } from '../commands/operations/draft-shape.ts';
 import type { Sql } from '../commands/ports/ports.ts';
@@ -17,7 +20,7 @@ export const drafts: Projection = {
   name: 'drafts',
   version: 5,
   tables: ['draft', 'contact'],
-  // The state is the one of the write side, sealed texts sealed: single reads and lists then show the same.
+  // The state is that of the write side, sealed texts sealed: single reads and lists then show the same.
   create: (tableOf) => [
     `create table ${tableOf('draft')} (
        id text primary key, org_id text, mailbox_id text not null, status text not null, version int not null,
@@ -87,7 +90,7 @@ export interface ListedDraft {
 export interface DraftQuery {
   readonly mailboxIds: readonly string[];
   readonly status: DraftStatus | null;
-  /** Ids below this one; null = from the newest. */
+  /** Ids below this one; null = start at the newest. */
   readonly before: string | null;
   readonly limit: number;
 }

@@ -1,4 +1,4 @@
-/** What waits for somebody, in numbers: of all organisations, for whoever watches over the gateway. */
+/** The open work of all organisations in numbers, for monitoring the gateway. */
 import type { Sql } from '../commands/ports/ports.ts';
 import { statusAt } from './approval-queries.ts';
 import { OPEN } from './approvals.ts';
@@ -6,19 +6,19 @@ import { UNSETTLED } from './operations.ts';
 
 export interface OpenWork {
   readonly approvalsWaiting: number;
-  /** Seconds since the oldest of them was asked for; 0 = none waits. */
+  /** Seconds since the oldest of them was requested; 0 = none waits. */
   readonly oldestApprovalSeconds: number;
-  /** Their time ran out in the last 24 hours before enough people had decided. */
+  /** Approvals that expired in the last 24 hours before their quorum was reached. */
   readonly approvalsExpired: number;
   readonly operationsUnknown: number;
-  /** The mail server did not take them yet. */
+  /** The mail server has not accepted them yet. */
   readonly sendsWaiting: number;
 }
 
 type Column =
   'approvals_waiting' | 'oldest_approval' | 'approvals_expired' | 'operations_unknown' | 'sends_waiting';
 
-/** However much the log holds, each number comes from an index on what is open or new. */
+/** Each number comes from an index on open or new rows, however long the log is. */
 export async function countOpenWork(sql: Sql, now: Date): Promise<OpenWork> {
   const [row] = await sql.query<Record<Column, string>>(
     `select waiting.*,

@@ -38,7 +38,7 @@ interface StoredRow extends Record<string, unknown> {
 }
 
 export interface OperationPage {
-  /** The last row of the page before. Ids made from keys have no order, so the time comes first. */
+  /** The last row of the previous page. Ids made from keys have no order, so the time is compared first. */
   readonly before: { readonly createdAt: string; readonly id: string } | null;
   readonly limit: number;
 }

@@ -1,15 +1,15 @@
-/** `read.operation`: where each operation stands, for the sweeper and for lists. */
+/** `read.operation`: the progress of each operation, for the sweeper and for lists. */
 import type { Sql } from '../commands/ports/ports.ts';
 import { approvalEvents } from '../commands/operations/approval-events.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
 import type { Unsettled } from '../commands/messages/sweep-operations.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
-/** As `progressAt` has it, but for an approval whose time is over and whose stream does not say so yet. */
+/** As `progressAt`, except for an approval that has expired without an event in its stream. */
 const STATE = `case when not completed then coalesce(check_phase, 'running') when unknown_items > 0 then 'unknown'
   when done_items = 0 and failed_items > 0 then 'failed' else 'completed' end`;
 
-/** Somebody has to see to it: an approval that waits for a person, or ended without running, is none of these. */
+/** Needs the sweeper: an approval that waits for a person, or ended without running, does not. */
 export const UNSETTLED = `(not completed or unknown_items > 0) and coalesce(check_phase, 'running') = 'running'`;
 
 const ITEMS = ['done_items', 'failed_items', 'unknown_items'];
@@ -84,13 +84,13 @@ async function insertSubmitted(sql: Sql, table: string, events: readonly Project
 
 interface Change {
   readonly id: string;
-  /** What was done before counts no more: it was tried and had no effect. */
+  /** Earlier items no longer count: the attempt had no effect. */
   readonly anew: boolean;
   readonly completed: boolean;
   /** Added to the numbers of items by outcome. */
   readonly items: Summary;
   readonly draftId: string | null;
-  /** Null = as before. */
+  /** Null = unchanged. */
   readonly approvalPhase: 'waiting' | 'running' | 'not_run' | null;
   readonly approverRole: string | null;
   readonly at: string;
@@ -104,7 +104,7 @@ const CHANGING: ReadonlySet<string> = new Set<ProjectedEvent['fact']['type']>([
   ...approvalEvents.map(({ type }) => type),
 ]);
 
-/** One change per operation, because an update must not meet a row twice. */
+/** One change per operation, because an update must not touch a row twice. */
 function collapse(events: readonly ProjectedEvent[]): readonly Change[] {
   const changes = new Map<string, Change>();
   for (const { streamName, fact } of events) {
@@ -142,7 +142,7 @@ const both = (before: Change, then: Change): Change => ({
 const draftOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
   type === 'SendIntended' || type === 'ApprovalRequested' ? data.draft_id : null;
 
-/** Null where nobody is asked. */
+/** Null where no person decides. */
 const approverRoleOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
   type === 'ApprovalRequested' && data.terms.quorum > 0 ? data.terms.approver_role : null;
 
@@ -184,7 +184,7 @@ function itemsOf(fact: ProjectedEvent['fact']): Summary {
   }
 }
 
-/** What was unknown has become this. */
+/** The outcome of an item that was unknown. */
 function settled(outcome: 'done' | 'failed' | 'unknown' | 'skipped'): Summary {
   if (outcome === 'unknown') return NONE;
   return { ...NONE, ...(outcome === 'skipped' ? {} : { [outcome]: 1 }), unknown: -1 };
@@ -194,18 +194,18 @@ export interface UnsettledOperation extends Unsettled {
   readonly mailboxId: string;
 }
 
-/** What is asked of the open operations. */
+/** A query for open operations. */
 export interface UnsettledQuery {
   readonly limit: number;
-  /** Operations that are left out. */
+  /** Operations to leave out. */
   readonly except: readonly string[];
   /** Mailboxes whose operations are left out. */
   readonly exceptMailboxes: readonly string[];
 }
 
 /**
- * Operations on messages without an outcome, or with items of unknown outcome. Oldest first. Sends are settled by what
- * their drafts tell.
+ * Operations on messages without an outcome, or with items of unknown outcome. Oldest first. Sends are
+ * settled from their drafts.
  */
 export async function listUnsettledOperations(
   sql: Sql,

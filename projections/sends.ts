@@ -1,10 +1,10 @@
-/** `read.send`: sends that are not over yet, for whoever goes on with them. */
+/** `read.send`: sends that have not ended, for the sweeper that continues them. */
 import type { ProjectedEvent, Projection } from './projection.ts';
 import { splitStreamName } from './projection.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { CopyHabit } from '../commands/sending/sent-copy.ts';
 
-/** `scheduled`: held back until its time. `waiting`: the mail server did not take it yet. */
+/** `scheduled`: held back until its time. `waiting`: the mail server has not accepted it yet. */
 type SendPhase = 'intended' | 'sending' | 'scheduled' | 'waiting' | 'unknown' | 'sent' | 'filed' | 'ended';
 
 export const sends: Projection = {
@@ -25,7 +25,7 @@ export const sends: Projection = {
   ],
   apply: async ({ events, sql, tableOf }) => {
     const table = tableOf('send');
-    // One by one: sends are few, and each event may rest on the one before.
+    // Sequential: sends are few, and each may depend on the one before.
     for (const event of events) await apply(sql, table, event);
   },
 };
@@ -37,7 +37,7 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
   const moved = movedBy(fact);
   if (moved !== null) {
     const { operationId, phase, dueAt } = moved;
-    // "Unknown" may have been told; what it turned out to be has not.
+    // "Unknown" may have been reported to the operation; the reconciled outcome has not.
     await sql.query(
       `update ${table} set told = told and phase <> 'unknown', phase = $2, due_at = $3, updated_at = $4
        where operation_id = $1`,
@@ -68,12 +68,12 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
       );
       return;
     case 'CommitAttemptFailed':
-      // Nothing was sent, and its approval alone says whether it is tried again.
+      // Nothing was sent, and its approval alone decides whether it is retried.
       await sql.query(`update ${table} set told = true, updated_at = $2 where operation_id = $1`, [id, at]);
       return;
     case 'SendOutcomeRecorded':
     case 'SendReconciled':
-      // Whoever tells "unknown" may be late: the draft may know better by then.
+      // A report of "unknown" may be late: the draft may already have a newer outcome.
       await sql.query(
         `update ${table} set told = $2 or phase = 'unknown', updated_at = $3 where operation_id = $1`,
         [id, fact.data.outcome !== 'unknown', at],
@@ -89,7 +89,7 @@ interface Moved {
   readonly dueAt: string;
 }
 
-/** Where an event of the draft's stream brings its send; null for every other event. */
+/** The phase of the send after an event of the draft's stream; null for every other event. */
 function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
   const now = meta.occurred_at;
   switch (type) {
@@ -98,7 +98,7 @@ function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
     case 'SendScheduled':
       return { operationId: data.operation_id, phase: 'scheduled', dueAt: data.commit_at };
     case 'SendPostponed':
-      // Its approval is told at once, and decides from then on when it is tried again.
+      // Its approval is updated at once, and from then on decides when the send is retried.
       return {
         operationId: data.operation_id,
         phase: 'waiting',
@@ -115,29 +115,29 @@ function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
   }
 }
 
-/** A send that somebody has to go on with. */
+/** A send that must be continued. */
 export interface DueSend {
   readonly operationId: string;
   readonly draftId: string;
   readonly mailboxId: string;
   readonly orgId: string | null;
   readonly phase: SendPhase;
-  /** The operation knows how it ended, or that nobody knows. */
+  /** The operation has recorded the outcome, or that it is unknown. */
   readonly told: boolean;
-  /** Who filed the last copy of this mailbox. */
+  /** How the last Sent copy of this mailbox was filed. */
   readonly lastFiledBy: CopyHabit;
 }
 
-/** Copies are looked for this long; later a person's mail program has long been searched by hand. */
+/** Sent copies are searched for this long; later the person has long searched manually. */
 const LOOK_FOR_DAYS = 7;
 
-/** What is asked of the sends that are due. */
+/** A query for due sends. */
 export interface DueSendsQuery {
   readonly now: Date;
   readonly limit: number;
-  /** Operations that are left out. */
+  /** Operations to leave out. */
   readonly except: readonly string[];
-  /** So many of one mailbox at most, and fewer by each time it stands in `busy`. */
+  /** At most this many per mailbox, minus one for each time it is in `busy`. */
   readonly ofOneMailbox: number;
   readonly busy: readonly string[];
 }

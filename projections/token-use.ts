@@ -1,4 +1,4 @@
-/** `work.token_use`: when tokens were used last. */
+/** `work.token_use`: the last use of each token. */
 import type { Sql } from '../commands/ports/ports.ts';
 
 /** Last uses by token id, to the minute; a token that was never used is missing. */

@@ -1,4 +1,7 @@
-/** Every capability that exists. One that is not here has no route, no tool, no scope check and no documentation. */
+/**
+ * Every capability that exists. A capability that is not listed here has no route, tool, scope check or
+ * documentation.
+ */
 import { changePassword } from '../commands/accounts/change-password.ts';
 import { createSessionToken } from '../commands/accounts/session-token.ts';
 import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';

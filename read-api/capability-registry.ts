@@ -1,4 +1,4 @@
-/** The list of capabilities, refused as a whole at the start when one of them is unsound. */
+/** The list of capabilities. At startup the whole list is refused when one of them is unsound. */
 import { z } from 'zod';
 import type { Capability } from '../commands/kernel/capability.ts';
 
@@ -68,7 +68,7 @@ const takes = (earlier: string, later: string): boolean => {
   );
 };
 
-/** Routes are tried in order: `/x/:id` in front of `/x/all` would answer for it. */
+/** Routes are tried in order: `/x/:id` before `/x/all` would shadow it. */
 const hidden = (shapes: readonly string[]): readonly string[] =>
   shapes.filter((shape, index) =>
     shapes.slice(0, index).some((earlier) => earlier !== shape && takes(earlier, shape)),
@@ -77,7 +77,7 @@ const hidden = (shapes: readonly string[]): readonly string[] =>
 /** The registry. Throws with every problem when a declaration is unsound or two claim one name or route. */
 export function defineRegistry(capabilities: readonly Capability[]): readonly Capability[] {
   const routes = capabilities.flatMap(({ rest }) => (rest ? [`${rest.method} ${rest.path}`] : []));
-  // Whatever a parameter is called, the router takes the same requests for it.
+  // The router matches the same requests whatever a parameter is called.
   const shapes = routes.map((route) => route.replaceAll(/:[a-z_]+/g, PARAMETER));
   const problems = [
     ...capabilities.flatMap(problemsOf),
@@ -89,14 +89,14 @@ export function defineRegistry(capabilities: readonly Capability[]): readonly Ca
   return Object.freeze([...capabilities]);
 }
 
-/** What a request is counted as: some writes have inputs that only read (`contract.md` 15). */
+/** The kind a request is counted as: some writes have inputs that only read (`contract.md` 15). */
 export type Effect = Capability['effect'];
 
-/** What every request of it is at least: known before its input is. */
+/** The least effect of every request, known before its input is. */
 export const leastEffectOf = ({ effect, onlyReads }: Pick<Capability, 'effect' | 'onlyReads'>): Effect =>
   onlyReads ? 'read' : effect;
 
-/** Of one input as it was sent; what breaks the schema is a write as the rest is. */
+/** The effect of one raw input; an input that breaks the schema counts as a write, like the rest. */
 export function effectOf(
   { effect, onlyReads, input: schema }: Pick<Capability, 'effect' | 'onlyReads' | 'input'>,
   input: unknown,
@@ -106,10 +106,10 @@ export function effectOf(
   return parsed.success && onlyReads(parsed.data) ? 'read' : 'write';
 }
 
-/** `conditional`: the input decides whether one is needed. */
+/** `conditional`: the input decides whether one is required. */
 export type KeyRule = 'none' | 'optional' | 'conditional' | 'required';
 
-/** A rule that does not look at its input holds for every input: then a schema itself can ask for the key. */
+/** A rule that ignores its input holds for every input: then the schema itself can require the key. */
 export function keyRuleOf({ effect, idempotency }: Pick<Capability, 'effect' | 'idempotency'>): KeyRule {
   if (effect === 'read' || idempotency.kind === 'none') return 'none';
   if (idempotency.kind === 'claim') return idempotency.required ? 'required' : 'optional';

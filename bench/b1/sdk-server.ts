@@ -1,4 +1,6 @@
-/** The peer of B1: the official SDK's server with one trivial tool, verifying the same JWT for each request. */
+/**
+ * The peer of B1: the official SDK's server with one trivial tool. It verifies the same JWT for each request.
+ */
 import { randomUUID } from 'node:crypto';
 import { createPublicKey } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -24,7 +26,7 @@ async function connect(): Promise<StreamableHTTPServerTransport> {
       transports.set(id, transport);
     },
   });
-  // The SDK's own types disagree under exactOptionalPropertyTypes.
+  // The SDK's own types conflict under exactOptionalPropertyTypes.
   await server.connect(transport);
   return transport;
 }

@@ -1,4 +1,4 @@
-/** A closed-loop load of one GET from a process of its own; prints rate and latencies as JSON. */
+/** A closed-loop load of one GET, in its own process; prints rate and latencies as JSON. */
 import http from 'node:http';
 
 interface Job {

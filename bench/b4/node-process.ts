@@ -1,4 +1,7 @@
-/** The event node in a process of its own: says its address, then its resident memory in bytes whenever it is asked. */
+/**
+ * The event node in its own process. It prints its address, then its resident memory in bytes on each
+ * request.
+ */
 import { startBenchNode } from './start-node.ts';
 
 const node = await startBenchNode(process.argv[2] ?? '');

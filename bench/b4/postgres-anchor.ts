@@ -1,4 +1,4 @@
-/** What one connection to the same Postgres does: a row in a transaction, one after the other. */
+/** The anchor: one connection to the same Postgres inserts one row per transaction, sequentially. */
 import { randomUUID } from 'node:crypto';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 

@@ -1,4 +1,4 @@
-/** An event node as the gateway starts it, on a database given. */
+/** An event node as the gateway starts it, on a given database. */
 import { startEventNode } from '../../infra/event-store/node/start-event-node.ts';
 import type { EventNode } from '../../infra/event-store/node/start-event-node.ts';
 import { createJsonLog } from '../../infra/observability/json-log.ts';

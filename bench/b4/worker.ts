@@ -1,6 +1,6 @@
 /**
- * One piece of work on an event node through the official client, printed as JSON: with a node of its own in the same
- * process, or with one that runs already.
+ * One piece of work on an event node through the official client, printed as JSON. The node runs in the same
+ * process or is already running.
  */
 import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, NO_STREAM, START, jsonEvent } from '@eventstore/db-client';
@@ -32,10 +32,10 @@ export interface Measured {
 const LANES = 32;
 const EVENTS_PER_LARGE_APPEND = 2_000;
 
-/** Events one reading round takes at least, so that a short log is not measured by its first packets. */
+/** Fewest events of one reading round, so that the first packets do not dominate a short log. */
 const LEAST_READ = 50_000;
 
-/** 286 bytes of JSON, as the figures of a real server were taken with. */
+/** 286 bytes of JSON, the size used for the figures of a real server. */
 const event = (): JSONEventData =>
   jsonEvent({ type: 'Measured', data: { filler: 'x'.repeat(273) }, metadata: {} });
 
@@ -45,7 +45,7 @@ const append = (client: EventStoreDBClient, events: JSONEventData | JSONEventDat
 const percentile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
-/** Runs `step` so often, so many at a time; gives the rate per second. */
+/** Runs `step` `times` times with `lanes` in parallel; returns the rate per second. */
 async function rate(times: number, lanes: number, step: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   let left = times;
@@ -88,7 +88,7 @@ async function measure(
   };
 }
 
-/** Events per second of catch-up subscriptions to `$all` from the start, one after the other over a short log. */
+/** Events per second of catch-up subscriptions to `$all` from the start; a short log is read repeatedly. */
 async function followed(client: EventStoreDBClient, events: number): Promise<number> {
   await follow(client, Math.min(events, LEAST_READ / 5)); // warm
   const times = Math.ceil(LEAST_READ / events);
@@ -103,7 +103,7 @@ async function follow(client: EventStoreDBClient, events: number): Promise<void>
     if (event) seen += 1;
     if (seen === events) break;
   }
-  await subscription.unsubscribe().catch(() => undefined); // the end of the loop has destroyed it
+  await subscription.unsubscribe().catch(() => undefined); // the end of the loop has already destroyed it
 }
 
 const job = JSON.parse(process.argv[2] ?? '{}') as WorkerJob;

@@ -1,4 +1,7 @@
-/** A seeded log as a busy gateway writes it: of a hundred events 60 of operations, 34 of access, 6 of the directory. */
+/**
+ * A seeded log as a busy gateway writes it: of a hundred events, 60 of operations, 34 of access, 6 of the
+ * directory.
+ */
 import { createHash } from 'node:crypto';
 import type { ExpectedRevision } from '../../commands/ports/event-store.ts';
 import type { NewEvent } from '../../commands/values/event.ts';
@@ -21,13 +24,13 @@ const START_MS = Date.UTC(2026, 0, 1);
 const id = (prefix: string, n: number): string => `${prefix}_${n.toString(36).padStart(26, '0')}`;
 const orgOf = (n: number): string => id('org', n % ORGANISATIONS);
 
-/** Ids come from the place in the log, so that every run writes the same. */
+/** Ids are derived from the place in the log, so that every run writes the same. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** How many events are in each stream. */
+/** The number of events in each stream. */
 class Streams {
   readonly #lengths = new Map<string, number>();
   #clock = 0;
@@ -56,7 +59,9 @@ class Streams {
   }
 }
 
-/** Appends with `size` events in all, the last block cut off. Appends to one stream follow each other. */
+/**
+ * Appends with `size` events in total; the last block is truncated. Appends to one stream follow each other.
+ */
 export function* history(size: number): Generator<SeededAppend, void, undefined> {
   const streams = new Streams();
   let left = size;
@@ -123,7 +128,7 @@ const accesses = (block: number): Facts =>
       : { type: 'BodiesRead', data: { mailbox_id, message_ids: [id('msg', block)], what: 'text' } };
   });
 
-/** A grant comes and another goes, so that the directory keeps its size. */
+/** One grant is added and another removed, so that the directory keeps its size. */
 function changes(block: number): Facts {
   const terms = { scopes: ['messages:read'], folder_roles: null, expires_at: null, quotas: null };
   const grant_id = id('grt', block);

@@ -23,14 +23,14 @@ export interface Measured {
   readonly readSeconds: number;
   /** With indexes and swap. */
   readonly totalSeconds: number;
-  /** The most this process ever had. */
+  /** Peak memory of this process. */
   readonly peakBytes: number;
 }
 
 const LANES = 32;
 const log = createJsonLog('error');
 
-/** Appends run beside each other; those to one stream one after the other. */
+/** Appends run in parallel; those to one stream run sequentially. */
 async function grow(store: ConnectedEventStore, size: number): Promise<number> {
   const appends = history(size);
   const last = new Map<string, Promise<unknown>>();

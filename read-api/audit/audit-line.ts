@@ -41,7 +41,7 @@ export const AuditLine = z.object({
 });
 export type AuditLine = z.output<typeof AuditLine>;
 
-/** Where a request came from, as the faces seal it; anything else is left out. */
+/** Where a request came from, as the adapters seal it; anything else is omitted. */
 const Client = z.object({ ip: z.string().optional(), user_agent: z.string().optional() }).catch({});
 
 const LOOKING_ROLES: ReadonlySet<Role> = new Set(['owner', 'admin', 'auditor']);

@@ -1,4 +1,4 @@
-/** GET /auth/session and /auth/sessions: where a person is signed in. */
+/** GET /auth/session and /auth/sessions: the current session and all sessions of a person. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../commands/ports/directory.ts';

@@ -1,4 +1,4 @@
-/** Drafts read: one, what it says, and the list. */
+/** Reads drafts: one, its content, and the list. */
 import { z } from 'zod';
 import { Draft, DRAFT_STATUSES, DraftContent, draftETag } from '../../commands/operations/draft-shape.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
@@ -66,7 +66,7 @@ const listFields = {
 const ListInput = z.strictObject(listFields);
 type ListInput = z.output<typeof ListInput>;
 
-/** Mailboxes whose drafts the caller may read. Throws `not_found`, `insufficient_scope` for the one that is named. */
+/** Mailboxes whose drafts the caller may read. Throws `not_found`, `insufficient_scope` for a named one. */
 function readableMailboxes({ caller }: Context, mailboxId: string | undefined): readonly string[] {
   if (mailboxId === undefined) {
     return [...caller.mailboxes].flatMap(([id, { scopes }]) => (scopes.has('drafts:read') ? [id] : []));
@@ -166,7 +166,7 @@ const ToolInput = z.strictObject({
 });
 type ToolInput = z.output<typeof ToolInput>;
 
-/** One flat object, as tools have it: the fields of a draft, or those of a page. */
+/** One flat object, as tools require: the fields of a draft, or those of a page. */
 const ToolOutput = Draft.partial().extend({ content: DraftContent.optional(), ...DraftPage.partial().shape });
 type ToolOutput = z.output<typeof ToolOutput>;
 
@@ -178,7 +178,7 @@ interface DraftsWanted extends ListInput {
   readonly include_content: boolean | undefined;
 }
 
-/** Drafts of one mailbox as a collection: a page, or the one that is named. Throws `not_found`, `invalid_request`. */
+/** Drafts of one mailbox as a collection: a page, or the named one. Throws `not_found`, `invalid_request`. */
 export async function readDrafts(
   context: Context,
   wanted: DraftsWanted,

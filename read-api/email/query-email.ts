@@ -1,4 +1,4 @@
-/** email.query: find and read messages of one mailbox. */
+/** email.query: finds and reads messages of one mailbox. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -43,7 +43,7 @@ const Input = z.strictObject({
 });
 type Input = z.output<typeof Input>;
 
-/** Messages, or what else `select.type` asks for. */
+/** Messages, or the objects that `select.type` names. */
 const QueryPage = MessagePage.extend({
   items: z.array(z.union([...MessagePage.shape.items.element.options, ...OtherItem.options])),
 });
@@ -122,7 +122,7 @@ function checkSelect(input: Input): void {
   }
 }
 
-/** Messages by id, in the order asked; a stale id is an item with an error, never followed silently. */
+/** Messages by id, in the requested order; a stale id is an item with an error, never followed silently. */
 async function readByIds(context: Context, input: Input, ids: readonly string[]): Promise<MessagePage> {
   const { ports } = context;
   const { mailbox, access } = mailboxOf(context, input.mailbox_id);

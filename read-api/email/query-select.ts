@@ -1,4 +1,7 @@
-/** `select` of email.query: messages, or what else of the mailbox is read by the same call (`select.type`). */
+/**
+ * `select` of email.query: messages, or the other objects of the mailbox that the call can read
+ * (`select.type`).
+ */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -43,7 +46,7 @@ const FIELDS: Readonly<Record<SelectType, readonly (keyof QuerySelect)[]>> = {
   attachment: ['attachment_id', 'offset', 'length'],
 };
 
-/** What reading each of them needs; messages need more for bodies. */
+/** The scope each selection requires; messages require more for bodies. */
 export const SCOPE_OF: Readonly<Record<SelectType, Scope>> = {
   messages: 'messages:read',
   folders: 'folders:read',
@@ -64,7 +67,10 @@ const refuse = (path: string, message: string): GatewayError =>
     details: { issues: [{ path, code: 'custom', message }] },
   });
 
-/** Throws `invalid_request` for a field of another selection. `beside` are fields outside of select that only messages have. */
+/**
+ * Throws `invalid_request` for a field of another selection. `beside` holds fields outside of select that
+ * only messages have.
+ */
 export function checkSelectFields(select: QuerySelect, beside: Readonly<Record<string, unknown>>): void {
   const type = selectTypeOf(select);
   const taken: readonly string[] = ['mailbox_id', 'type', ...FIELDS[type]];
@@ -78,7 +84,9 @@ export function checkSelectFields(select: QuerySelect, beside: Readonly<Record<s
   if (extra !== undefined) throw refuse(extra, `${extra} is for messages; leave it out with type ${type}.`);
 }
 
-/** Folders, drafts or an attachment as a collection. Throws `not_found`, and what the mail server's answer throws. */
+/**
+ * Folders, drafts or an attachment as a collection. Throws `not_found`, and the errors of the mail server.
+ */
 export async function readOther(
   context: Context,
   mailboxId: string,

@@ -1,4 +1,7 @@
-/** Bearer → caller, for REST and MCP (`contract.md` 2). The token's claims say who; its rights are read for each request. */
+/**
+ * Bearer → caller, for REST and MCP (`contract.md` 2). The token's claims identify the principal; its rights
+ * are read for each request.
+ */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
 import { isSessionId } from '../../commands/values/event.ts';
@@ -20,7 +23,7 @@ const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
   mcp: 'This token is not meant for MCP; send a JWT issued with surface mcp, or one made from your session.',
 };
 
-/** Grants run out by the clock, so a caller is not kept for long even when nothing changes. */
+/** Grants expire by the clock, so a caller is cached briefly even when nothing changes. */
 const KEEP_CALLER_MS = 1_000;
 const MOST_KEPT = 10_000;
 
@@ -30,22 +33,22 @@ interface Kept {
   readonly until: number;
 }
 
-/** What is asked of a request to find out who sends it. */
+/** The parts of a request that identify its sender. */
 export interface Credentials {
   readonly authorization: string | undefined;
   readonly surface: Surface;
   readonly requestId: string;
-  /** The surface that a refusal is recorded on: that of a person may be the console. */
+  /** The surface that a refusal is recorded on: for a person it may be the console. */
   readonly recordedAs: (actor: ActorKind) => Request['surface'];
   /** Called when the refused caller is unknown. */
   readonly source: () => string;
-  /** Address and user agent under the key of whom the token turns out to be of. */
+  /** Seals address and user agent under the key of the token's principal. */
   readonly seal: (principalId: string) => Promise<Sealed>;
 }
 
 const unauthenticated = (message: string): GatewayError => new GatewayError('unauthenticated', message);
 
-/** Finds out who calls. One per process: it keeps callers for as long as they cannot have changed. */
+/** Identifies the caller. One per process: it caches callers as long as they cannot have changed. */
 export class Authenticator {
   readonly #ports: Ports;
   readonly #kept = new Map<string, Kept>();
@@ -55,9 +58,9 @@ export class Authenticator {
   }
 
   /**
-   * The caller of an `Authorization` header on a surface. Throws `unauthenticated`, `token_expired` or `token_revoked`,
-   * `store_unavailable` while this process may lack a revocation; the refusal of a known token is recorded, any other
-   * is counted by its source.
+   * The caller of an `Authorization` header on a surface. Throws `unauthenticated`, `token_expired` or
+   * `token_revoked`, and `store_unavailable` while this process may lack a revocation. The refusal of a known
+   * token is recorded; any other is counted by its source.
    */
   async callerOf(credentials: Credentials): Promise<Caller> {
     if (!this.#ports.directory.isCurrent) {
@@ -119,14 +122,14 @@ export class Authenticator {
 
   async #note(error: GatewayError, presented: Presented | null, credentials: Credentials): Promise<void> {
     const { accessLog } = this.#ports;
-    // A store that does not answer is not a refusal.
+    // An unavailable store is not a refusal.
     if (ERROR_TABLE[error.code].status !== 401) return;
     if (presented === null) {
       accessLog.countRefusal(error.code, credentials.source());
       return;
     }
     const { recordedAs, requestId, seal } = credentials;
-    // Without the key of its principal the refusal is still worth its event.
+    // Without the key of its principal the refusal is still recorded.
     const client = await seal(presented.principalId).catch(() => null);
     const surface = recordedAs(presented.actor);
     await recordRefusal(this.#ports, requestAuthor({ credential: presented, client, surface, requestId }), {

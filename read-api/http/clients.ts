@@ -1,4 +1,4 @@
-/** Where requests come from: what events keep of an address and a user agent. */
+/** Where requests come from: the address and user agent that events store. */
 import type { IncomingMessage } from 'node:http';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
@@ -8,7 +8,7 @@ const MOST_KEPT = 5_000;
 const USER_AGENT_CHARS = 256;
 const SOURCE_CHARS = 16;
 
-/** The whole of an IPv4 address, the first four groups of an IPv6 one. */
+/** The full IPv4 address, or the first four groups of an IPv6 address. */
 export function networkOf(address: string): string {
   const text = address.split('%', 1)[0] ?? '';
   if (!text.includes(':') || text.includes('.')) return text;
@@ -28,8 +28,8 @@ export class Clients {
   }
 
   /**
-   * Address and user agent under the principal's key; sealed once, for the text is the same for all its requests.
-   * Throws when the database is away.
+   * Seals address and user agent under the principal's key; once, because the text is the same for all its
+   * requests. Throws when the database is unavailable.
    */
   seal(principalId: string, request: IncomingMessage): Promise<Sealed> {
     const agent = (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS);
@@ -45,15 +45,17 @@ export class Clients {
   }
 
   /**
-   * Tells networks apart where passwords are tried: an address, of IPv6 the /64, which one subscriber has all of
-   * (RFC 6177).
+   * Distinguishes networks in password attempts: an IPv4 address or an IPv6 /64, which one subscriber holds
+   * entirely (RFC 6177).
    */
   networkOf(request: IncomingMessage): string {
     const network = networkOf(factsOf(request).address);
     return `addr_${this.#ports.ids.reservationName(`source ${network}`).slice(0, SOURCE_CHARS)}`;
   }
 
-  /** Tells sources apart in counts of refusals. An address belongs to a person, so the log holds only its HMAC. */
+  /**
+   * Distinguishes sources in counts of refusals. An address is personal data, so the log holds only its HMAC.
+   */
   sourceOf(request: IncomingMessage): string {
     return `addr_${this.#ports.ids.reservationName(`source ${factsOf(request).address}`).slice(0, SOURCE_CHARS)}`;
   }

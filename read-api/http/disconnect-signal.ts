@@ -1,4 +1,4 @@
-/** Aborts when the client is gone. */
+/** Aborts when the client disconnects. */
 import type { ServerResponse } from 'node:http';
 
 /** Aborts when the connection of an answer closes, sent or not. */

@@ -1,4 +1,4 @@
-/** What every operation of the OpenAPI document refers to: the error body and the headers. */
+/** The components every operation of the OpenAPI document refers to: the error body and the headers. */
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE } from '../../commands/values/errors.ts';
 
@@ -79,7 +79,7 @@ const errorResponses = (): Json => {
   );
 };
 
-/** An error of a route; the codes it can be stand where OpenAPI 3.1 lets a reference have words of its own. */
+/** An error of a route. Its codes are in the description that OpenAPI 3.1 allows beside a reference. */
 export const errorResponse = (status: number, codes: readonly string[]): Json => ({
   $ref: `#/components/responses/Error${String(status)}`,
   description: codes.join(', '),

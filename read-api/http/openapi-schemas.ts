@@ -1,4 +1,7 @@
-/** JSON Schemas of the OpenAPI document: what several operations share is a component, to which they refer. */
+/**
+ * JSON Schemas of the OpenAPI document: a schema shared by several operations is a component that they refer
+ * to.
+ */
 import { z } from 'zod';
 import { Session } from '../../commands/accounts/session-payload.ts';
 import { AttachmentInput, Headers, PatchFields } from '../../commands/drafts/draft-input.ts';
@@ -35,14 +38,17 @@ import type { Json } from './openapi-components.ts';
 type Direction = 'input' | 'output';
 type Named = Readonly<Record<string, z.core.$ZodType>>;
 
-/** The operations of email.act, which a policy is tried with too. */
+/** The operations of email.act, which policy simulation accepts too. */
 const actOperations = (): Named =>
   Object.fromEntries(ActOperation.options.map((option) => [nameOf(option.shape.type.value), option]));
 
 const nameOf = (type: string): string =>
   type.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** What requests share. One that is in answers as well has another name there: of a request every field is known. */
+/**
+ * Schemas that requests share. One that also occurs in answers has another name there: a request is closed to
+ * unknown fields.
+ */
 const REQUESTS: Named = {
   Action,
   AddressInput,
@@ -124,7 +130,7 @@ const NAMES: Readonly<Record<Direction, Names>> = { input: new Names(REQUESTS), 
 
 const REF = '#/$defs/';
 
-/** References into the schema itself, turned into ones to the components of the document. */
+/** Turns references into the schema itself into references to the components of the document. */
 const referring = (schema: unknown): Json =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === '$ref' && typeof value === 'string' ? value.replace(REF, '#/components/schemas/') : value,
@@ -139,7 +145,7 @@ function convert(schema: z.core.$ZodType, io: Direction): { readonly own: Json; 
     io,
     unrepresentable: 'any',
     metadata: NAMES[io],
-    // Of an answer any object may get more fields; of a request every field is known.
+    // An object of an answer may gain fields; a request is closed to unknown fields.
     override: ({ jsonSchema }) => {
       if (io === 'output' && jsonSchema.additionalProperties === false)
         delete jsonSchema.additionalProperties;
@@ -148,13 +154,13 @@ function convert(schema: z.core.$ZodType, io: Direction): { readonly own: Json; 
   return { own: referring(own), shared: referring($defs) };
 }
 
-/** The schema, with references where it holds what is shared. */
+/** The schema, with references to the shared schemas it contains. */
 export const schemaOf = (schema: z.core.$ZodType, io: Direction): Json => convert(schema, io).own;
 
 const componentsOf = (named: Named, io: Direction): Json =>
   Object.assign({}, ...Object.values(named).map((schema) => convert(schema, io).shared)) as Json;
 
-/** Every schema that is referred to, by its name. */
+/** Every referenced schema, by its name. */
 export const sharedSchemas = (): Json => ({
   ...componentsOf(REQUESTS, 'input'),
   ...componentsOf(ANSWERS, 'output'),

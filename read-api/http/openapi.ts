@@ -10,7 +10,7 @@ import { keyRuleOf } from '../capability-registry.ts';
 import { takesQuery } from './request-input.ts';
 import { API_PATH } from './rest-answer.ts';
 
-/** Codes every route can answer with, and those that come with what a route does. */
+/** Codes every route can return, and those that follow from its kind. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'invalid_request', 'unauthenticated', 'token_expired', 'token_revoked', 'insufficient_scope', 'origin_not_allowed',
   'not_found', 'method_not_allowed', 'payload_too_large', 'unsupported_media_type', 'rate_limited', 'internal_error',
@@ -76,7 +76,7 @@ export function errorCodesOf({
 const asks = (access: Capability['access'], scopes: string): boolean =>
   typeof access !== 'string' && access.any.some((scope) => scope.startsWith(scopes));
 
-/** Runs what a mail server does, at once or as what was approved. */
+/** True for a capability that changes mail, directly or as the commit of an approval. */
 const actsOnMail = ({
   access,
   idempotency,
@@ -136,7 +136,7 @@ const headersOf = ({ rest, effect, idempotency, ifMatch }: Capability): readonly
 const pathParametersOf = (path: string): ReadonlySet<string> =>
   new Set([...path.matchAll(/:([a-z_]+)/g)].map(([, name = '']) => name));
 
-/** The input without what the path already names. Without a required field the body may be left out. */
+/** The input without the fields of the path. The body is optional when no field is required. */
 const KEY_IN_BODY = { type: 'string', description: 'As the header Idempotency-Key; give it once.' };
 
 function bodyOf({ rest, input }: Capability): Json | undefined {
@@ -170,7 +170,7 @@ function contentOf({ rest, output }: Capability): Json {
   return { content: { [rest.answerBytes]: { schema: { type: 'string', format: 'binary' } } } };
 }
 
-/** RFC 9110 14: what a `Range` that can be satisfied is answered with. */
+/** RFC 9110 14: the answers to a `Range` that can be satisfied. */
 const rangeResponses = (content: Json): Json => ({
   '206': { description: 'The requested range; Content-Range has the total size.', ...content },
 });
@@ -202,7 +202,7 @@ function operationOf(capability: Capability): Json {
   };
 }
 
-/** A route without a bearer is refused for fewer reasons; that of its own is a wrong password or link. */
+/** A route without a bearer has fewer refusals; its own are a wrong password or link. */
 const publicOperationOf = (route: AnyPublicRoute): Json => ({
   ...operationOf({
     ...route,

@@ -1,4 +1,7 @@
-/** Browsers: which origins may call, and the headers they get (`contract.md` 16; Fetch standard, CORS protocol). */
+/**
+ * Browsers: the origins that may call, and the headers they get (`contract.md` 16; Fetch standard, CORS
+ * protocol).
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../commands/values/errors.ts';
 
@@ -10,7 +13,7 @@ const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-Position, Mcp-Session-Id, MCP-Protocol-Version';
 const PREFLIGHT_SECONDS = 600;
 
-/** The origins that may call: our own, and those the operator lists. */
+/** The origins that may call: the gateway's own, and those the operator lists. */
 export class Origins {
   readonly #allowed: ReadonlySet<string>;
 
@@ -19,8 +22,8 @@ export class Origins {
   }
 
   /**
-   * Sets the CORS headers of an allowed origin. A request without an Origin comes from no browser and passes. Throws
-   * `origin_not_allowed`, for the origin `null` too.
+   * Sets the CORS headers of an allowed origin. A request without an Origin is not from a browser and passes.
+   * Throws `origin_not_allowed`, also for the origin `null`.
    */
   check(request: IncomingMessage, response: ServerResponse): void {
     const { origin } = request.headers;
@@ -33,7 +36,7 @@ export class Origins {
     response.setHeader('Access-Control-Expose-Headers', EXPOSED);
   }
 
-  /** Answers a preflight of an allowed origin; false when the request is none. */
+  /** Answers a preflight of an allowed origin; false for any other request. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): boolean {
     const wanted = request.headers['access-control-request-method'];
     if (request.method !== 'OPTIONS' || wanted === undefined || request.headers.origin === undefined)

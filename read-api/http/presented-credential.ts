@@ -1,4 +1,4 @@
-/** What a request may come with: a token, a person's session, or a token made from one (`contract.md` 2). */
+/** The credentials of a request: a token, a person's session, or a token made from one (`contract.md` 2). */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { DirectoryState, SessionEntry, TokenEntry } from '../../commands/ports/directory.ts';
 import {
@@ -12,17 +12,17 @@ import { type Scope, SCOPES } from '../../commands/values/scopes.ts';
 
 export type Surface = 'rest' | 'mcp';
 
-/** A credential this gateway made, and where it may be used. */
+/** A credential this gateway issued, and where it may be used. */
 export interface Presented {
-  /** Of the token, the session, or the session it was made from. */
+  /** Id of the token, the session, or the session it was made from. */
   readonly id: string;
   readonly orgId: string;
   readonly principalId: string;
   readonly actor: ActorKind;
   readonly surfaces: readonly Surface[];
-  /** Set where it ends with a session: that session. */
+  /** The session the credential ends with, if any. */
   readonly session: SessionEntry | null;
-  /** The same for credentials whose caller is the same. */
+  /** Equal for credentials that have the same caller. */
   readonly keptAs: string;
   /** Throws `token_revoked` or `token_expired`. */
   assertLive(now: Date): void;
@@ -41,7 +41,7 @@ export const presentedToken = (
   actor: token.principalKind === 'agent' ? 'agent' : 'delegated',
   surfaces,
   session,
-  // Of one session there are tokens with different scopes and ends.
+  // One session can have tokens with different scopes and expiry times.
   keptAs: session ? `${token.id} ${token.surface} ${token.expiresAt} ${token.scopes.join(' ')}` : token.id,
   assertLive: (now) => {
     assertLive(token, now);
@@ -49,7 +49,7 @@ export const presentedToken = (
   callerIn: (state, now) => callerBehind(state, token, now),
 });
 
-/** The session itself, which stands for its person. */
+/** The session itself, which represents its person. */
 export const presentedSession = (session: SessionEntry): Presented => ({
   id: session.id,
   orgId: session.orgId,
@@ -66,7 +66,7 @@ export const presentedSession = (session: SessionEntry): Presented => ({
 
 const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);
 
-/** A JWT made from a session, as the token it works like: it ends when the session does. */
+/** A JWT made from a session, as an equivalent token: it ends when the session does. */
 export const tokenOfSession = (
   session: SessionEntry,
   { scopes, issuedAt, expiresAt }: AccessTokenClaims,

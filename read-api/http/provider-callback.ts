@@ -1,4 +1,7 @@
-/** Where a mail provider sends a person's browser back to (`contract.md` 18): looking changes nothing, only the POST finishes. */
+/**
+ * The callback of a mail provider for a person's browser (`contract.md` 18): GET changes nothing, only the
+ * POST completes the connection.
+ */
 import express, { type Request, type Response, type Router } from 'express';
 import { GatewayError, toErrorBody } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
