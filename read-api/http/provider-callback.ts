@@ -14,14 +14,14 @@ import { Clients } from './clients.ts';
 import { connectedPage, consentPage, PAGE_HEADERS, refusalPage } from './provider-page.ts';
 import { PUBLIC_BODY_BYTES } from './public-face.ts';
 
-/** RFC 6749 4.1.2 and 4.1.2.1, RFC 9207: what an answer may hold beside the state. */
+/** RFC 6749 4.1.2 and 4.1.2.1, RFC 9207: the parameters of an answer besides the state. */
 const PARAMETERS = ['code', 'iss', 'error'] as const;
 /** Codes of large providers have up to 2,000 characters. */
 const MAX_PARAMETER_CHARS = 8_000;
 
 type Render = (request: Request) => Promise<string>;
 
-/** A router for the callback's path. Needs no bearer: the state in the address is the credential. */
+/** A router for the callback's path. Requires no bearer: the state in the address is the credential. */
 export function providerCallback(ports: Ports): Router {
   const clients = new Clients(ports);
   const { origin } = new URL(ports.server.baseUrl);
@@ -37,7 +37,7 @@ export function providerCallback(ports: Ports): Router {
     return consentPage(summary, { state: answer.state, ...answer.parameters }, ports.server.baseUrl);
   };
   const finish: Render = async (request) => {
-    // The state alone is no guess of another site's; this keeps one that leaked from being used by it.
+    // Another site cannot guess the state; this prevents it from using a leaked one.
     if (request.headers.origin !== undefined && request.headers.origin !== origin) throw otherOrigin();
     return connectedPage(await finishAuthorization(ports, answerOf(request, request.body)));
   };
@@ -67,7 +67,7 @@ function send(response: Response, status: number, html: string): void {
   response.end(html);
 }
 
-/** A refusal of a known request is recorded where it is made; any other is counted. */
+/** A refusal of a known request is recorded where it is raised; any other is counted. */
 function refuse(ports: Ports, source: string, response: Response, error: unknown): void {
   const requestId = String(response.getHeader('Request-Id'));
   if (!(error instanceof GatewayError)) {

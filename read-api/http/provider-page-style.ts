@@ -1,7 +1,10 @@
-/** How the pages of a provider's callback look: light and dark, on a telephone too, with nothing loaded from anywhere. */
+/** The style of the callback pages: light and dark, narrow and wide, with nothing loaded. */
 import { createHash } from 'node:crypto';
 
-/** Text on its ground has a contrast of 4.5 at least in both schemes (WCAG 2.2, 1.4.3), edges and the focus ring of 3 (1.4.11). */
+/**
+ * Text has a contrast of at least 4.5 in both schemes (WCAG 2.2, 1.4.3), edges and the focus ring of 3
+ * (1.4.11).
+ */
 export const STYLE = `
 :root {
   color-scheme: light dark;
@@ -48,5 +51,5 @@ button:focus-visible { outline: 3px solid var(--accent); outline-offset: 3px }
 }
 `;
 
-/** What a `Content-Security-Policy` has to name for the style to hold. */
+/** The source that a `Content-Security-Policy` must name for the style to apply. */
 export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;

@@ -1,13 +1,18 @@
-/** The pages a person sees who comes back from a mail provider: one file each, nothing loaded, everything escaped. */
+/**
+ * The pages a person sees on return from a mail provider: one file each, nothing loaded, everything escaped.
+ */
 import { type ErrorCode, ERROR_TABLE } from '../../commands/values/errors.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import type { AuthorizationSummary } from '../../commands/mailboxes/finish-authorization.ts';
 import { STYLE, STYLE_SOURCE } from './provider-page-style.ts';
 
-/** Fetch standard, "append a request Origin header": under `no-referrer` the form's own POST would name the origin `null`. */
+/**
+ * Fetch standard, "append a request Origin header": under `no-referrer` the form's own POST would send the
+ * origin `null`.
+ */
 const REFERRER_POLICY = 'same-origin';
 
-/** For every page: only its own style applies, and its form goes to this gateway only. */
+/** For every page: only its own style applies, and its form is sent to this gateway only. */
 export const PAGE_HEADERS = new Map([
   ['Content-Type', 'text/html; charset=utf-8'],
   ['Cache-Control', 'no-store'],
@@ -65,7 +70,7 @@ const facts = ({ organisation, email, requester, provider, hosts }: Authorizatio
     .map(([name = '', value = '']) => `<dt>${name}</dt><dd>${foreign(value)}</dd>`)
     .join('\n');
 
-/** What is about to happen, and the button that makes it happen. `fields` go back as they came. */
+/** Describes what will happen, with the button that confirms it. `fields` are returned unchanged. */
 export function consentPage(
   summary: AuthorizationSummary,
   fields: Readonly<Record<string, string>>,
@@ -101,13 +106,13 @@ ${facts(summary)}
 <p>You can close this page.</p>`,
   );
 
-/** What is true of every refusal with this code: one that comes late says nothing of the first try. */
+/** True of every refusal with this code: a late one says nothing about the first attempt. */
 function titleOf(code: ErrorCode): string {
   if (code === 'not_found') return 'This link is no longer good';
   return ERROR_TABLE[code].status < 500 ? 'Nothing was connected' : 'This could not be finished';
 }
 
-/** What went wrong, in the words of the error; `requestId` finds it in the log. */
+/** The refusal in the words of the error; `requestId` finds it in the log. */
 export const refusalPage = (code: ErrorCode, message: string, requestId: string): string =>
   page(
     'refused',

@@ -10,7 +10,7 @@ import { factsOf, surfaceOf } from './request-facts.ts';
 import { RequestInput } from './request-input.ts';
 import { sendOutcome } from './rest-answer.ts';
 
-/** What anybody may have the gateway hold in memory for each connection, before it is known who they are. */
+/** Memory that an unauthenticated caller may use for each connection. */
 export const PUBLIC_BODY_BYTES = 16 * 1024;
 
 export interface RoutesAndPorts extends Routes {
@@ -19,7 +19,10 @@ export interface RoutesAndPorts extends Routes {
 
 type Handle = (request: Request, response: Response, requestId: string) => Promise<void>;
 
-/** Answers one route. What is refused is counted by its source (`contract.md` 12); a wrong password is recorded by its own route. */
+/**
+ * Answers one route. A refusal is counted by its source (`contract.md` 12); a wrong password is recorded by
+ * its own route.
+ */
 export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: AnyPublicRoute): Handle {
   const clients = new Clients(ports);
   const input = new RequestInput(route, Math.min(PUBLIC_BODY_BYTES, ports.server.limits.jsonBodyBytes));
@@ -32,7 +35,7 @@ export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: A
         ports,
         routes,
         requestId,
-        // Only a person comes here from a page of the gateway.
+        // Only people call these routes from a page of the gateway.
         surface: surfaceOf(request, true),
         source,
         afterAnswer: (work) => {

@@ -1,18 +1,18 @@
-/** What a token may ask per minute and at once (`contract.md` 15), kept in this process's memory. */
+/** A token's requests per minute and in parallel (`contract.md` 15), in this process's memory. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Clock, Limits } from '../../commands/ports/ports.ts';
 
 export type Effect = 'read' | 'write';
 
 interface Bucket {
-  /** Requests left, a fraction while it refills. */
+  /** Requests left, fractional while it refills. */
   left: number;
   at: number;
 }
 
 interface TokenUse {
   readonly buckets: Record<Effect, Bucket>;
-  /** How many requests are at work, and how many do nothing but wait. */
+  /** The number of running requests, and of those that only wait. */
   running: number;
   waiting: number;
 }
@@ -35,8 +35,8 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request and returns what ends its being at work; calling that again changes nothing. Throws `rate_limited`
-   * with the seconds until the next one is let in.
+   * Counts a request as running and returns a function that ends this; further calls of it change nothing.
+   * Throws `rate_limited` with the seconds until the next request is admitted.
    */
   admit(tokenId: string, effect: Effect): () => void {
     const now = this.#clock.elapsedMs();
@@ -59,8 +59,8 @@ export class RateLimits {
   }
 
   /**
-   * Counts an admitted request among those that wait, and returns what ends that. Throws `rate_limited` when the token has
-   * as many waits as it may.
+   * Counts an admitted request as waiting and returns a function that ends this. Throws `rate_limited` when
+   * the token has its maximum of waits.
    */
   wait(tokenId: string): () => void {
     const use = this.#useOf(tokenId, this.#clock.elapsedMs());
@@ -79,13 +79,13 @@ export class RateLimits {
     };
   }
 
-  /** Counts what a request turned out to do beside, its being at work already counted. Throws `rate_limited`. */
+  /** Counts a further effect of a request that is already running. Throws `rate_limited`. */
   count(tokenId: string, effect: Effect): void {
     const now = this.#clock.elapsedMs();
     this.#take(this.#useOf(tokenId, now), effect, now);
   }
 
-  /** `RateLimit-Policy` and `RateLimit` as they stand (draft-ietf-httpapi-ratelimit-headers). */
+  /** The current `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
   headers(tokenId: string, effect: Effect): Readonly<Record<string, string>> {
     const now = this.#clock.elapsedMs();
     const perMinute = this.#perMinute(effect);

@@ -1,4 +1,4 @@
-/** Reads the body of a POST itself: no middleware has parsed, copied or buffered it before. */
+/** Reads the body of a POST directly: no middleware has parsed, copied or buffered it before. */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { UploadedBytes } from '../../commands/values/uploaded-bytes.ts';
@@ -43,14 +43,14 @@ export function uploadOf(request: IncomingMessage): UploadedBytes {
 
 async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    // Left undestroyed: a refusal in the middle is still answered on this connection.
+    // Not destroyed: a refusal in the middle is still answered on this connection.
     for await (const piece of request.iterator({ destroyOnReturn: false })) yield piece as Buffer;
   } catch (error) {
     throw request.complete ? error : new ClientGone();
   }
 }
 
-/** The connection ended before the request did: there is no client to answer. */
+/** The connection ended before the request did: no client is left to answer. */
 export class ClientGone extends Error {
   constructor() {
     super('the client disconnected before its request was complete');

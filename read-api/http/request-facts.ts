@@ -1,4 +1,4 @@
-/** What is found out about a request on its way through a face: for the access log, the audit trail, limits and metrics. */
+/** Facts about a request, gathered in an adapter for the access log, the audit trail, limits and metrics. */
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../commands/kernel/access.ts';
 
@@ -13,7 +13,7 @@ export interface RequestFacts {
 
 const facts = new WeakMap<IncomingMessage, RequestFacts>();
 
-/** The facts of a request, to be read and added to. */
+/** The facts of a request, which can be read and extended. */
 export function factsOf(request: IncomingMessage): RequestFacts {
   const known = facts.get(request);
   if (known) return known;
@@ -23,8 +23,9 @@ export function factsOf(request: IncomingMessage): RequestFacts {
 }
 
 /**
- * `console` for a person's request that a page of this origin sent: browsers say so in `Sec-Fetch-Site`, which no script may
- * set (Fetch Metadata). Whatever else says it is taken at its word: it is a note, and no right rests on it.
+ * `console` for a person's request sent by a page of this origin: browsers report that in `Sec-Fetch-Site`,
+ * which no script may set (Fetch Metadata). Any other client's header is accepted as it is: the value is
+ * informational, and no right depends on it.
  */
 export const surfaceOf = ({ headers }: IncomingMessage, isOfPerson: boolean): 'rest' | 'console' =>
   isOfPerson && headers['sec-fetch-site'] === 'same-origin' ? 'console' : 'rest';

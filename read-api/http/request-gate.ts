@@ -1,4 +1,4 @@
-/** What both faces ask of a request before they look at what it wants: origin, bearer, rate. */
+/** The checks of both adapters before they read a request's input: origin, bearer, rate. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
@@ -19,26 +19,31 @@ export interface AuthenticatedRequest {
 export interface RequestGate {
   /** Answers a preflight and returns true; throws `origin_not_allowed`. */
   checkOrigin(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Throws with status 401, or `store_unavailable`. The id is the answer's `Request-Id`: what the audit trail names. */
+  /**
+   * Throws with status 401, or `store_unavailable`. The id is the answer's `Request-Id`, which the audit
+   * trail records.
+   */
   authenticate(request: IncomingMessage, requestId?: string): Promise<AuthenticatedRequest>;
-  /** Counts a request and its effect against the token; the answer ends its being at work. Throws `rate_limited`. */
+  /**
+   * Counts a request and its effect against the token; it is running until the answer. Throws `rate_limited`.
+   */
   admit(visitor: AuthenticatedRequest, effect: Effect, response: ServerResponse): () => void;
   /**
-   * Turns an admitted request into one that waits: `release` ends its being at work, the answer its waiting. Throws
+   * Turns an admitted request into a waiting one: `release` ends its running, the answer its waiting. Throws
    * `rate_limited`.
    */
   moveToWaitQuota(visitor: AuthenticatedRequest, release: () => void, response: ServerResponse): () => void;
-  /** Counts what an admitted request turned out to do beside. Throws `rate_limited`. */
+  /** Counts a further effect of an admitted request. Throws `rate_limited`. */
   count(visitor: AuthenticatedRequest, effect: Effect, response: ServerResponse): void;
 }
 
 export interface RequestGateOptions {
   readonly allowedOrigins: readonly string[];
-  /** Told of each use of a token; must cost nothing. */
+  /** Called for each use of a token; must be cheap. */
   readonly noteUse: (tokenId: string) => void;
 }
 
-/** The gates of REST and MCP; they share their limits. */
+/** The gates of REST and MCP, with shared limits. */
 export const openRequestGates = (
   ports: Ports,
   options: RequestGateOptions,
@@ -47,7 +52,7 @@ export const openRequestGates = (
   return { rest: openGate('rest', ports, limits, options), mcp: openGate('mcp', ports, limits, options) };
 };
 
-/** Runs work under the limits of a token: sends their headers, and counts a refusal. */
+/** Runs work under the limits of a token: sends their headers and counts a refusal. */
 const limited =
   (limits: RateLimits, accessLog: Ports['accessLog']) =>
   <T>(tokenId: string, effect: Effect, response: ServerResponse, work: () => T): T => {

@@ -8,7 +8,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import { isJsonObject } from '../../commands/values/json-object.ts';
 import { readBody, uploadOf } from './request-body.ts';
 
-/** Deeper JSON than any request of ours needs: refused before it can exhaust a stack. */
+/** Deeper than the JSON of any valid request: refused before it can exhaust the stack. */
 const MOST_DEPTH = 32;
 
 const refuse = (path: string, message: string): GatewayError =>
@@ -27,10 +27,13 @@ function queryKinds(schema: z.ZodType): ReadonlyMap<string, QueryKind> {
   );
 }
 
-/** What of a capability decides how its input is read. */
+/** The parts of a capability that decide how its input is read. */
 type Shape = Pick<Capability, 'input' | 'rest'>;
 
-/** The fields of a request with a JSON body stand there alone: a query ends up in logs, and a body may hold a password. */
+/**
+ * True for a route that reads its query. With a JSON body the fields are only there: a query is logged, and a
+ * body may hold a password.
+ */
 export const takesQuery = ({ rest }: Shape): boolean =>
   rest?.method === 'get' || rest?.method === 'delete' || rest?.bodyBytes !== undefined;
 
@@ -96,14 +99,14 @@ export class RequestInput {
         input.push([name, coerce(kind, value)]);
       }
     }
-    // Not by assignment: a parameter called __proto__ must be met as an unknown field.
+    // Not by assignment: a parameter called __proto__ must be reported as an unknown field.
     return Object.fromEntries(input);
   }
 }
 
 /**
- * The key of a request: from its header, or from its body where the route takes it there; what is left is the input. Throws
- * `invalid_request` for two keys, and for one that is no text.
+ * The key of a request: from its header, or from its body where the route accepts it there; the rest is the
+ * input. Throws `invalid_request` for two keys, and for one that is not text.
  */
 export function keyOf(
   { rest }: Shape,
@@ -119,7 +122,7 @@ export function keyOf(
   return { key, input: others };
 }
 
-/** Where the whole body is one field, issues name what is in it: the caller did not write the field itself. */
+/** Where the whole body is one field, issues name its members: the caller did not write the field itself. */
 export async function withBodyPaths<Result>({ rest }: Shape, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -136,7 +139,7 @@ export async function withBodyPaths<Result>({ rest }: Shape, work: () => Promise
   }
 }
 
-/** A text the schema then refuses stays a text. */
+/** A text that cannot be coerced stays a text, which the schema then refuses. */
 function coerce(kind: QueryKind, text: string): unknown {
   if (kind === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
   if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
@@ -177,7 +180,7 @@ function checkType(request: IncomingMessage): void {
   );
 }
 
-/** Counts brackets outside of strings, so that a depth bomb is never built. */
+/** Counts brackets outside of strings, so that a depth bomb is never parsed. */
 function checkDepth(text: string): void {
   let depth = 0;
   let inString = false;

@@ -1,4 +1,4 @@
-/** Answers of the REST adapter: written at once, headers by the declaration, errors by the table. */
+/** Answers of the REST adapter: sent in one write, headers from the declaration, errors from the table. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/values/errors.ts';
@@ -7,7 +7,7 @@ import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
 
 export const API_PATH = '/api/v1';
 
-/** Written as bytes, not as text: of a text of some length Node writes a copy of three times that. */
+/** Written as bytes, not as text: Node copies a long text to three times its size. */
 function send(response: ServerResponse, status: number, value: unknown): void {
   const body = Buffer.from(JSON.stringify(value));
   response.setHeader('Cache-Control', 'no-store');
@@ -55,8 +55,8 @@ export function sendError(response: ServerResponse, error: unknown, requestId: s
 }
 
 /**
- * A body that is too large, or unauthenticated, is not read to its end: the connection cannot be used again. Nor can that of a
- * request whose end was not waited for.
+ * A body that is too large, or unauthenticated, is not read to its end, so the connection cannot be reused.
+ * The same holds for a request that was not awaited to its end.
  */
 function endsConnection(error: unknown, request: IncomingMessage): boolean {
   if (!(error instanceof GatewayError)) return false;
@@ -65,7 +65,7 @@ function endsConnection(error: unknown, request: IncomingMessage): boolean {
   return isOfNobody && !request.complete;
 }
 
-/** How to authenticate (RFC 6750 3), where that is what is wrong. */
+/** How to authenticate (RFC 6750 3), for an error of authentication. */
 function challengeOf(error: unknown, { headers }: IncomingMessage): string | null {
   if (!(error instanceof GatewayError)) return null;
   if (error.code === 'insufficient_scope') {
@@ -74,7 +74,7 @@ function challengeOf(error: unknown, { headers }: IncomingMessage): string | nul
     return `Bearer realm="api", error="insufficient_scope", scope="${scope}"`;
   }
   if (ERROR_TABLE[error.code].status !== 401) return null;
-  // Without a bearer, or with a password, the challenge does not say that a bearer is wrong.
+  // Without a bearer, or with a password, the challenge does not report an invalid bearer.
   const isOfBearer = error.code !== 'invalid_credentials' && headers.authorization !== undefined;
   return isOfBearer ? 'Bearer realm="api", error="invalid_token"' : 'Bearer realm="api"';
 }

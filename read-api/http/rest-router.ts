@@ -1,4 +1,4 @@
-/** The REST face: a route per capability of the registry, and nothing but translation. */
+/** The REST adapter: a route per capability of the registry, translation only. */
 import express, { type NextFunction, type Request as HttpRequest, type Response, type Router } from 'express';
 import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
 import type { Capability, Request } from '../../commands/kernel/capability.ts';
@@ -21,7 +21,7 @@ import { sendBytes } from './send-bytes.ts';
 
 export interface RestOptions {
   readonly registry: readonly Capability[];
-  /** What needs no bearer. */
+  /** Routes that require no bearer. */
   readonly publicRoutes: readonly AnyPublicRoute[];
   readonly ports: Ports;
   readonly door: RequestGate;
@@ -48,7 +48,7 @@ export function restRouter(options: RestOptions): Router {
   }
   for (const [path, methods] of methodsByPath) router.all(path, guarded(otherMethod(options, methods)));
   router.use(guarded(unknownRoute(options)));
-  // Reached by what no route could even look at, such as a path that is not percent-encoded.
+  // Reached by requests that no route can parse, such as a path that is not percent-encoded.
   router.use((error: unknown, request: HttpRequest, response: Response, _next: NextFunction) => {
     void guarded(async () => {
       throw malformed(error);
@@ -57,7 +57,7 @@ export function restRouter(options: RestOptions): Router {
   return router;
 }
 
-/** Request id, origin and errors around a handler: what is thrown becomes the answer. */
+/** Request id, origin and errors around a handler: an exception becomes the answer. */
 function guard({ ports, door }: RestOptions, handle: Handle) {
   return async (request: HttpRequest, response: Response): Promise<void> => {
     const requestId = ports.ids.newId('req');
@@ -65,14 +65,15 @@ function guard({ ports, door }: RestOptions, handle: Handle) {
     try {
       if (!door.checkOrigin(request, response)) await handle(request, response, requestId);
     } catch (error) {
-      // Gone, or answered meanwhile by the listener: the body broke off or came too slowly.
+      // The client disconnected, or the listener has already answered because the body broke off or was too
+      // slow.
       if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError)) {
         const fields = { request_id: requestId, path: request.path, error: stackOf(error) };
         ports.log.error('http: request failed', fields);
       }
       if (!response.headersSent) sendError(response, error, requestId);
-      // What was begun cannot be taken back: the client has to see that it did not end well.
+      // Sent bytes cannot be taken back: the client must see that the answer failed.
       else response.destroy();
     }
   };
@@ -90,7 +91,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
       const keyed = keyOf(capability, header(request, 'idempotency-key'), sent);
       const effect = effectOf(capability, keyed.input);
       if (effect !== leastEffectOf(capability)) door.count(visitor, effect, response);
-      // Authenticated again: a body may take minutes to arrive, and rights end within a second.
+      // Authenticates a second time: a body may take minutes to arrive, and rights end within a second.
       const present = await door.authenticate(request, requestId);
       const outcome = await withBodyPaths(capability, () =>
         invokeCapability({
@@ -116,7 +117,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
   };
 }
 
-/** 405 is not recorded, but it counts against the token as any request does. */
+/** 405 is not recorded, but counts against the token like any request. */
 function otherMethod({ door }: RestOptions, methods: readonly string[]): Handle {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
   return async (request, response, requestId) => {
@@ -190,7 +191,7 @@ function versionOf(value: string | null): string | null {
   throw badPart('If-Match', 'If-Match takes one strong entity tag, as the ETag header gave it.');
 }
 
-/** The position to wait for. Null also for one of another log: nothing here will ever reach it. */
+/** The position to wait for. Null also for one of another log, which this log never reaches. */
 function positionOf(value: string | null, logId: string): Position | null {
   if (value === null) return null;
   const position = readPosition(logId, value);

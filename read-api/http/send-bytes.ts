@@ -1,4 +1,4 @@
-/** An answer of bytes over HTTP: whole or one range of it, written only as fast as the client reads. */
+/** Bytes as an HTTP answer: whole or one range, written only as fast as the client reads. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { encodeExtended } from 'content-disposition';
@@ -8,12 +8,13 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import { goneSignal } from './disconnect-signal.ts';
 import { ClientGone } from './request-body.ts';
 
-/** A client that takes nothing for this long is gone. */
+/** A client that reads nothing for this long counts as disconnected. */
 const STALLED_MS = 60_000;
 
 /**
- * Sends the answer. Its length is sent only where it is certain: with a range, or once it has been read to its end.
- * Throws `range_not_satisfiable`, what reading throws – before the first byte left that is an ordinary refusal – and `ClientGone`.
+ * Sends the answer. Its length is sent only where it is certain: with a range, or once it has been read to
+ * its end. Throws `range_not_satisfiable`, `ClientGone` and the errors of reading, which before the first
+ * byte are ordinary refusals.
  */
 export async function sendBytes(
   request: IncomingMessage,
@@ -26,7 +27,8 @@ export async function sendBytes(
     response.end();
     return;
   }
-  // Without a validator it cannot be known whether what the client has is a part of this (RFC 9110 13.1.5).
+  // Without a validator the gateway cannot know whether the client's bytes are a part of this (RFC 9110
+  // 13.1.5).
   const asked = request.headers['if-range'] === undefined ? askedRange(request.headers.range) : null;
   if (asked === null) {
     await write(response, answer.read(0), () => {
@@ -56,7 +58,7 @@ export async function sendBytes(
   });
 }
 
-/** Whatever is in it, no browser may run, frame or guess it. */
+/** Whatever the content, no browser may run, frame or sniff it. */
 const headersOf = ({ contentType, filename, isInline = false }: ByteAnswer): Record<string, string> => ({
   'Content-Type': contentType,
   'Content-Disposition': contentDisposition(filename, isInline ? 'inline' : 'attachment'),
@@ -66,7 +68,7 @@ const headersOf = ({ contentType, filename, isInline = false }: ByteAnswer): Rec
   'Accept-Ranges': 'bytes',
 });
 
-/** Never a path, a control character or another header; old clients read the ASCII name (RFC 6266). */
+/** Never a path, a control character or another header; old clients use the ASCII name (RFC 6266). */
 export function contentDisposition(
   name: string | null,
   type: 'attachment' | 'inline' = 'attachment',
@@ -93,7 +95,7 @@ async function* cut(
   }
 }
 
-/** Writes the head once the first piece is there, then piece by piece. */
+/** Writes the head when the first piece is available, then piece by piece. */
 async function write(
   response: ServerResponse,
   pieces: AsyncIterable<Uint8Array>,
@@ -133,7 +135,7 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** Null for no range, several, another unit, or what is no range at all. */
+/** Null for no range, several, another unit, or a malformed header. */
 export function askedRange(header: string | undefined): AskedRange | null {
   const [, first = '', last = ''] = /^bytes=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/i.exec(header ?? '') ?? [];
   if (first === '') return last === '' ? null : { kind: 'suffix', length: Number(last) };
@@ -141,7 +143,7 @@ export function askedRange(header: string | undefined): AskedRange | null {
   return { kind: 'from', first: Number(first), last: last === '' ? null : Number(last) };
 }
 
-/** What of `length` bytes was asked for; null when it holds none of them (416). */
+/** The requested part of `length` bytes; null when it contains none of them (416). */
 export function rangeWithin(asked: AskedRange, length: number): ByteRange | null {
   const first = asked.kind === 'suffix' ? Math.max(0, length - asked.length) : asked.first;
   const last = asked.kind === 'suffix' ? length - 1 : Math.min(asked.last ?? length - 1, length - 1);

@@ -78,7 +78,7 @@ export const getIdentity = defineCapability<Record<string, never>, Identity>({
   },
 });
 
-/** A caller is built anew whenever the directory changes, so what was said of it stays true as long as it lives. */
+/** A caller is rebuilt whenever the directory changes, so an answer about it stays true for its lifetime. */
 const answers = new WeakMap<Caller, Identity>();
 
 function describe({ caller, registry, ports }: Context): Identity {
@@ -151,7 +151,7 @@ function describeMailbox(
   };
 }
 
-/** An agent's sends count in all mailboxes together (`contract.md` 15). */
+/** An agent's sends in all mailboxes count together (`contract.md` 15). */
 const ofAgents = ({ caller, ports }: Pick<Context, 'caller' | 'ports'>): Quotas | null =>
   caller.actor === 'agent' ? { sends_per_hour: ports.server.limits.sendsPerHour } : null;
 

@@ -1,4 +1,4 @@
-/** GET /mailboxes/:mailbox_id/grants: who may use a mailbox, now or at an earlier moment. */
+/** GET /mailboxes/:mailbox_id/grants: the grants of a mailbox, now or at an earlier moment. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';

@@ -1,4 +1,7 @@
-/** Bodies of one answer together stay within 4 MiB (`contract.md` 4): a page ends early, messages by id are shortened. */
+/**
+ * The bodies of one answer together stay within 4 MiB (`contract.md` 4): a page ends early, messages by id
+ * are shortened.
+ */
 import type { Body } from './message-body.ts';
 import type { Message } from './message-view.ts';
 
@@ -6,7 +9,7 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 const bytesOf = ({ body }: Message): number => Buffer.byteLength(body?.content ?? '');
 
-/** How many of the messages fit; at least one, so that every page moves on. */
+/** How many of the messages fit; at least one, so that every page advances. */
 export function howManyFit(messages: readonly Message[], most = MAX_ANSWER_BYTES): number {
   let bytes = 0;
   const end = messages.findIndex((message, index) => {
@@ -17,8 +20,8 @@ export function howManyFit(messages: readonly Message[], most = MAX_ANSWER_BYTES
 }
 
 /**
- * The messages with bodies that fit together: short ones whole, the longest cut to one common length. A cut one says so by
- * `truncated` and `next_offset`, as if its window had been smaller.
+ * The messages with bodies that fit together: short ones whole, the longest cut to one common length. A cut
+ * one is marked by `truncated` and `next_offset`, as if its window had been smaller.
  */
 export function fitTogether(messages: readonly Message[], most = MAX_ANSWER_BYTES): readonly Message[] {
   const share = commonShare(messages.map(bytesOf), most);
@@ -27,7 +30,9 @@ export function fitTogether(messages: readonly Message[], most = MAX_ANSWER_BYTE
   );
 }
 
-/** The largest length such that everything cut to it fits: what short ones leave over goes to the long ones. */
+/**
+ * The largest common length at which everything fits: the room that short ones leave goes to the long ones.
+ */
 function commonShare(sizes: readonly number[], most: number): number {
   let left = most;
   for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {
@@ -41,7 +46,7 @@ function commonShare(sizes: readonly number[], most: number): number {
 function shortened(body: Body, mostBytes: number): Body {
   const begin = (body.next_offset ?? body.total_chars) - body.content.length;
   const bytes = Buffer.from(body.content).subarray(0, mostBytes);
-  // As a stream it keeps back a character that was cut in half.
+  // In stream mode the decoder keeps back a character that was cut in half.
   const { length } = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
   return {
     ...body,

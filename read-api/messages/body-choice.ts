@@ -1,4 +1,4 @@
-/** The input fields that ask for message text, shared by every route that hands it out. */
+/** The input fields that request message text, shared by every route that returns it. */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { BodySource } from '../../commands/mail/message.ts';
@@ -8,7 +8,7 @@ export const DEFAULT_BODY_CHARS = 32_768;
 export const MAX_BODY_CHARS = 262_144;
 /** Messages with a body in one answer. */
 const MAX_BODIES = 50;
-/** Plain text from which a preview is made. */
+/** Plain text that a preview is made from. */
 const PREVIEW_SOURCE_CHARS = 2_000;
 
 export const BODY_FORMATS = ['text', 'markdown', 'html'] as const;
@@ -29,7 +29,7 @@ export const bodyFields = {
     .describe('Characters of each body, 32768 by default.'),
 };
 
-/** Only where exactly one message is asked for. */
+/** Only where exactly one message is requested. */
 export const BodyOffset = z
   .int()
   .min(0)
@@ -42,26 +42,26 @@ interface BodyFields {
   readonly body_offset?: number | undefined;
 }
 
-/** The stretch of text asked for. */
+/** The requested part of the text. */
 export interface BodyWindow {
   readonly format: BodyFormat | 'preview';
   readonly offset: number;
   readonly maxChars: number;
 }
 
-/** The window of text asked for, or null. */
+/** The requested window of text, or null. */
 export const bodyWindow = ({ include_body, max_body_chars, body_offset }: BodyFields): BodyWindow | null =>
   include_body === undefined || include_body === 'none'
     ? null
     : { format: include_body, offset: body_offset ?? 0, maxChars: max_body_chars ?? DEFAULT_BODY_CHARS };
 
-/** True when a body is asked for, of which `body_offset` can be a place. */
+/** True when a body is requested, so that `body_offset` applies. */
 export const hasOffsets = (fields: BodyFields): boolean => {
   const format = bodyWindow(fields)?.format;
   return format !== undefined && format !== 'preview';
 };
 
-/** What has to be fetched for the window: `textChars` and `bodySource` of a mail query. */
+/** The text to fetch for the window: `textChars` and `bodySource` of a mail query. */
 export function textFor(body: BodyWindow | null): {
   readonly textChars: number | null;
   readonly bodySource: BodySource;
@@ -74,11 +74,11 @@ export function textFor(body: BodyWindow | null): {
   };
 }
 
-/** The scopes reading needs with this choice. */
+/** The scopes that reading requires with this choice. */
 export const bodyScopes = (fields: BodyFields) =>
   bodyWindow(fields) === null ? (['messages:read'] as const) : (['messages:read', 'messages:body'] as const);
 
-/** A body choice caps the page, silently, as the contract says (`contract.md` 4). Throws like `pageLimit`. */
+/** A request for bodies caps the page silently (`contract.md` 4). Throws like `pageLimit`. */
 export const cappedLimit = (
   context: Context,
   fields: BodyFields,

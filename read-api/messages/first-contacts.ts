@@ -1,10 +1,10 @@
-/** Adds to messages that are shown whether their sender wrote for the first time. */
+/** Adds to shown messages whether they are their sender's first. */
 import type { Context } from '../../commands/kernel/capability.ts';
 import { allSelectable } from '../../commands/kernel/folders.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { Viewing } from './message-view.ts';
 
-/** Every view with text shows it, while the index is complete. Throws `store_unavailable`. */
+/** Every view with text shows it, while the mirror is complete. Throws `store_unavailable`. */
 export async function withFirstContacts(
   { ports }: Pick<Context, 'ports'>,
   viewing: Viewing,

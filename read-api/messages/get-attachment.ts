@@ -1,4 +1,4 @@
-/** An attachment for a model: a piece at a time, as text where it is text. */
+/** An attachment for a model: in pieces, as text where it is text. */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { ByteAnswer, safeMediaType } from '../../commands/kernel/byte-answer.ts';
@@ -56,13 +56,13 @@ export const getAttachment = defineCapability<Input, Piece>({
   handle: (input, context) => readPiece(context, input),
 });
 
-/** A piece of an attachment. Throws `not_found`, and what the mail server's answer throws. */
+/** A piece of an attachment. Throws `not_found`, and the errors of the mail server. */
 export async function readPiece(
   context: Context,
   { mailbox_id, attachment_id, offset = 0, length = MAX_PIECE_BYTES }: Input,
 ): Promise<Piece> {
   const { description, read } = await requestedAttachment(context, mailbox_id, attachment_id);
-  // One byte more tells whether there is another piece.
+  // One more byte shows whether there is another piece.
   const bytes = await firstBytes(read(offset), length + 1);
   const isLast = bytes.length <= length;
   const piece = contentOf(description.contentType, bytes.subarray(0, length), isLast);
@@ -101,7 +101,7 @@ function contentOf(contentType: string, bytes: Buffer, isLast: boolean): Content
   return { length: bytes.length, content_base64: bytes.toString('base64') };
 }
 
-/** Without a character at the end that goes on in the next piece. */
+/** Without a last character that continues in the next piece. */
 function wholeCharacters(bytes: Buffer): Buffer {
   for (let cut = 0; cut < MAX_CHARACTER_BYTES && cut < bytes.length; cut += 1) {
     const whole = bytes.subarray(0, bytes.length - cut);

@@ -1,4 +1,4 @@
-/** One message by its id, whole. */
+/** One message by its id, in full. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/values/errors.ts';

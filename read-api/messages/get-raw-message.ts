@@ -1,4 +1,4 @@
-/** A message as it lies on the mail server (RFC 5322). */
+/** A message as stored on the mail server (RFC 5322). */
 import { z } from 'zod';
 import { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
 import { defineCapability } from '../../commands/kernel/capability.ts';
@@ -36,7 +36,7 @@ export const getRawMessage = defineCapability<Input, ByteAnswer>({
     return {
       contentType: MEDIA_TYPE,
       filename: `${message_id}.eml`,
-      // Servers are known to be wrong about RFC822.SIZE, so nothing is promised before it was read.
+      // Some servers report a wrong RFC822.SIZE, so no length is sent before the message was read.
       knownLength: null,
       length: async () => {
         let length = 0;

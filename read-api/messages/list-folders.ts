@@ -1,4 +1,4 @@
-/** folders/list: the folders of a mailbox as the server has them now. */
+/** folders/list: the current folders of a mailbox on the server. */
 import { z } from 'zod';
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
@@ -49,7 +49,10 @@ export const listFolders = defineCapability<Input, z.output<typeof Folders>>({
   handle: (input, context) => readFolders(context, input),
 });
 
-/** The folders a caller may see, in the order of their paths. Throws `not_found`, and what the mail server's answer throws. */
+/**
+ * The folders a caller may see, in the order of their paths. Throws `not_found`, and the errors of the mail
+ * server.
+ */
 export async function readFolders(context: Context, input: Input): Promise<z.output<typeof Folders>> {
   const { ports } = context;
   const { mailbox, access } = mailboxOf(context, input.mailbox_id);
@@ -71,7 +74,7 @@ export async function readFolders(context: Context, input: Input): Promise<z.out
   };
 }
 
-/** Every folder has its number before an id of it is handed out. */
+/** Every folder gets its number before an id of it is returned. */
 async function numbered(
   { ports }: Context,
   mailbox: MailboxEntry,

@@ -7,7 +7,7 @@ import { BODY_FORMATS, type BodyFormat, type BodyWindow } from './body-choice.ts
 import { quotedElements, quotedLines, type Range, within, withoutQuotes } from './quoted-ranges.ts';
 
 const PREVIEW_CHARS = 160;
-/** HTML from which a preview is made. */
+/** HTML that a preview is made from. */
 const PREVIEW_SOURCE_CHARS = 10_000;
 
 export const Body = z.object({
@@ -45,7 +45,7 @@ export const Warning = z.object({
 });
 export type Warning = z.output<typeof Warning>;
 
-/** The text of a message as it is shown, from its first character on. */
+/** The text of a message as shown, from its first character. */
 export interface ShownText {
   readonly format: BodyFormat;
   readonly content: string;
@@ -53,13 +53,13 @@ export interface ShownText {
   readonly isCutOff: boolean;
   readonly quoted: readonly Range[];
   readonly warnings: readonly Warning[];
-  /** The mail server did not give it. */
+  /** The mail server did not return it. */
   readonly isMissing?: true;
   /** It could not be read within the bounds. */
   readonly isUnreadable?: true;
 }
 
-/** Fetched text in the format asked for; text where there is no HTML. */
+/** Fetched text in the requested format; text where there is no HTML. */
 export async function showText(
   markup: Pick<Markup, 'read'>,
   text: FetchedText,
@@ -74,7 +74,7 @@ export async function showText(
   return {
     format,
     content,
-    // Of HTML that was not read to its end the text goes on behind what is known of it.
+    // HTML that was not read to its end continues after the known part.
     totalChars: text.truncated ? Math.max(content.length + 1, scaled(content, text)) : content.length,
     isCutOff: isCutOff || read.isCut,
     ...(read.isUnreadable ? { isUnreadable: true as const } : {}),
@@ -121,7 +121,7 @@ const warningsOf = (counts: Partial<Record<Warning['code'], number>>): readonly 
 const countsOf = (notes: readonly TextNote[] = []): Partial<Record<TextNote, number>> =>
   Object.fromEntries(notes.map((note) => [note, 1]));
 
-/** Why there is neither body nor preview: not because the sender wrote nothing. */
+/** Why body and preview are missing, to distinguish it from an empty message. */
 export const BodyError = z.object({ code: z.string(), message: z.string() });
 const NOT_GIVEN: z.output<typeof BodyError> = {
   code: 'mailbox_unavailable',
@@ -134,7 +134,7 @@ const UNREADABLE: z.output<typeof BodyError> = {
   message: 'The HTML of this message takes too long to read. Read its raw source.',
 };
 
-/** What a window shows of a text: `preview` always, `body` unless only the preview was asked for. */
+/** The window of a text: always `preview`, and `body` unless only the preview was requested. */
 export function bodyOf(
   text: ShownText,
   window: BodyWindow,
@@ -165,7 +165,7 @@ export function bodyOf(
   };
 }
 
-/** The first words that are the sender's own. */
+/** The first words that are not quoted. */
 function previewOf({ format, content, quoted }: ShownText): string {
   const plain =
     format === 'html' ? htmlToText(content.slice(0, PREVIEW_SOURCE_CHARS)) : withoutQuotes(content, quoted);

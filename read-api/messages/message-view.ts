@@ -16,7 +16,7 @@ import { Body, BodyError, bodyOf, type ShownText, Warning } from './message-body
 export const VIEWS = ['ids', 'summary', 'headers', 'full', 'threads', 'count'] as const;
 export type View = (typeof VIEWS)[number];
 
-/** How much of a message each view needs from the mail server. */
+/** The parts of a message that each view needs from the mail server. */
 export const DEPTH_OF: Readonly<Record<View, MailQuery['depth']>> = {
   ids: 'place',
   count: 'place',
@@ -107,7 +107,7 @@ export interface Viewing {
   readonly locators: Locators;
   readonly view: View;
   readonly body: BodyWindow | null;
-  /** Which messages are their sender's first; absent where nobody can say. */
+  /** Which messages are their sender's first; absent where that is unknown. */
   readonly firstContacts?: ReadonlyMap<FetchedMessage, boolean>;
 }
 
@@ -124,7 +124,7 @@ export const messageId = (
   ref: MessageRef,
 ): string => locators.message(placeOf(mailbox, ref));
 
-/** One message in one view, with its text where that was asked for; unknown fields are left out. */
+/** One message in one view, with its text if requested; unknown fields are left out. */
 export function viewOf(viewing: Viewing, fetched: FetchedMessage, text?: ShownText): Message {
   const { view, body } = viewing;
   const id = messageId(viewing, fetched.ref);
@@ -160,7 +160,7 @@ function folderView({ mailbox, locators }: Viewing, { number, path }: FolderRef)
   return { id: locators.folder(mailbox.number, number), path, role: roleOfFolder(mailbox, number) };
 }
 
-/** Folders that the grant does not reach are not named. */
+/** Folders outside the grant are not named. */
 function alsoIn(viewing: Viewing, numbers: readonly number[]): Pick<Message, 'also_in'> {
   const folders = viewing.mailbox.folders.filter(({ number }) => numbers.includes(number));
   return { also_in: folders.map((folder) => folderView(viewing, folder)) };

@@ -5,12 +5,15 @@ export interface Range {
   readonly end: number;
 }
 
-/** What Outlook and its like put in front of the message they quote as it is. */
+/** The line that Outlook and similar programs write before a message quoted unchanged. */
 const ORIGINAL =
   /^\s*-{2,}\s*(original message|ursprüngliche nachricht|message d'origine|forwarded message)\s*-{2,}\s*$/i;
 const MAX_SEPARATOR_CHARS = 100;
 
-/** Lines that begin with `>` (RFC 3676 4.5), joined into ranges of characters, and all after an "original message" line. */
+/**
+ * Lines that begin with `>` (RFC 3676 4.5), joined into ranges of characters, and everything after an
+ * "original message" line.
+ */
 export function quotedLines(text: string): readonly Range[] {
   const ranges: { start: number; end: number }[] = [];
   let start = 0;
@@ -52,7 +55,7 @@ export function quotedElements(html: string): readonly Range[] {
   return ranges;
 }
 
-/** The parts of ranges between two characters, counted from the first of them. */
+/** The parts of the ranges between two characters, relative to the first of them. */
 export const within = (ranges: readonly Range[], from: number, to: number): Range[] =>
   ranges
     .map(({ start, end }) => ({ start: Math.max(0, start - from), end: Math.min(to, end) - from }))

@@ -18,7 +18,7 @@ import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from '.
 import { withFirstContacts } from './first-contacts.ts';
 import { showPage } from './recent-pages.ts';
 
-/** A conversation, as far as its messages match: ids newest first, and the newest message as a summary. */
+/** A conversation of matching messages: ids newest first, and the newest message as a summary. */
 export const ThreadItem = z.object({
   thread_id: z.string().nullable().describe('null: the message has no Message-ID to belong anywhere by.'),
   message_ids: z.array(z.string()),
@@ -60,7 +60,10 @@ export function mailboxOf(context: Context, id: string): { mailbox: MailboxEntry
   return { mailbox: asReached(entry, access), access };
 }
 
-/** Finds, orders and shapes a page. A read of bodies is in the access stream before the answer leaves. */
+/**
+ * Finds, orders and formats a page. A read of bodies is recorded in the access stream before the answer is
+ * sent.
+ */
 export async function readMessages(context: Context, request: MessageRequest): Promise<MessagePage> {
   const { ports } = context;
   const { mailbox, access } = mailboxOf(context, request.mailboxId);
@@ -81,7 +84,7 @@ export async function readMessages(context: Context, request: MessageRequest): P
   const { answer, items: shown } = await showPage(context, viewing, query);
   const fitting = answer.threads ? answer.messages.length : howManyFit(shown);
   const kept = answer.messages.slice(0, fitting);
-  // Whether a word stands in a message is told by its count alone, and by an empty page, too.
+  // The count alone, or an empty page, reveals whether a message contains a word.
   const isRead = looksIntoText(filter) || (request.body !== null && kept.length > 0);
   if (isRead) await recordBodies(context, viewing, kept);
   return {
@@ -139,7 +142,7 @@ function nextCursor(context: Context, { binding, order, kept, answer }: Paged): 
   return answer.next === null ? null : encodeCursor(context, binding, answer.next);
 }
 
-/** One event per request that hands out bodies. */
+/** One event per request that returns bodies. */
 export const recordBodies = async (
   context: Context,
   viewing: Viewing,

@@ -1,6 +1,7 @@
 /**
- * The one cache of answers, for clients that poll the same list: recent first pages, ready to send. A page is used only while
- * the index confirms its version (`MailQuery.knownVersion`), so it is never older than the index.
+ * The one cache of answers, for clients that poll the same list: recent first pages, ready to send. A page is
+ * used only while the mirror confirms its version (`MailQuery.knownVersion`), so it is never older than the
+ * mirror.
  */
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
@@ -39,7 +40,7 @@ export interface ShownPage {
   readonly items: Message[];
 }
 
-/** The answer to a query with its messages in a view; threads are left to the caller. */
+/** The answer to a query with its messages in a view; the caller adds threads. */
 export async function showPage(
   context: Pick<Context, 'ports'>,
   viewing: Viewing,
@@ -62,7 +63,7 @@ export async function showPage(
   return { answer, items };
 }
 
-/** `isKnown` is false while the index is not complete: nothing is known about first contacts then. */
+/** `isKnown` is false while the mirror is incomplete: first contacts are then unknown. */
 async function show(
   context: Pick<Context, 'ports'>,
   viewing: Viewing,
@@ -76,8 +77,9 @@ async function show(
 }
 
 /**
- * Null for pages that are not kept: those with text, and the full view, by which a person may decide. Elsewhere `first_contact`
- * may be as old as the page, as another folder can gain or lose an older message of that sender; nothing depends on it.
+ * Null for pages that are not cached: those with text, and the full view, on which a person may base a
+ * decision. Elsewhere `first_contact` may be as old as the page, as another folder can gain or lose an older
+ * message of that sender; nothing depends on it.
  */
 function keyOf({ mailbox, access, view, body }: Viewing, query: MailQuery): string | null {
   if (body !== null || view === 'full' || query.after !== null) return null;

@@ -1,4 +1,4 @@
-/** The attachment a caller names: its part of the message, ready to be read from any place in it. */
+/** The attachment a caller names: its part of the message, readable from any offset. */
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import type { PartDescription } from '../../commands/mail/message.ts';
@@ -8,14 +8,14 @@ import { orStale, readable, requestedMessage } from './requested-message.ts';
 
 export interface RequestedAttachment {
   readonly description: PartDescription;
-  /** Decoded bytes from an offset on. Throws what the mail port throws, `message_stale` and `not_found`. */
+  /** Decoded bytes from an offset on. Throws the errors of the mail port, `message_stale` and `not_found`. */
   readonly read: (from: number) => AsyncIterable<Uint8Array>;
   readonly length: () => Promise<number>;
   readonly knownLength: number | null;
 }
 
 /**
- * Looks the part up and records that it is read. Throws `not_found` for an id that is none of this mailbox, `message_stale` when
+ * Finds the part and records the read. Throws `not_found` for an id of another mailbox, `message_stale` when
  * its message moved.
  */
 export async function requestedAttachment(

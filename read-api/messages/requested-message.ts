@@ -1,4 +1,4 @@
-/** The one message a route names: where it lies, and what is said when it is no longer there. */
+/** The one message a route names: its place, and the error when it is no longer there. */
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
@@ -15,14 +15,14 @@ export interface RequestedMessage {
   readonly ref: MessageRef;
 }
 
-/** Throws `not_found` for an id that is none of this mailbox, or of a folder that the grant does not reach. */
+/** Throws `not_found` for an id of another mailbox, or of a folder outside the grant. */
 export function requestedMessage(context: Context, mailboxId: string, messageId: string): RequestedMessage {
   const { mailbox, access } = mailboxOf(context, mailboxId);
   const ref = placeIn(mailbox, context.ports.locators, messageId);
   return { mailbox, access, messageId, ref };
 }
 
-/** What was found of the message; throws `message_stale` or `not_found` when nothing was. */
+/** The value found for the message; throws `message_stale` or `not_found` without one. */
 export async function orStale<Found>(
   { ports }: Context,
   { mailbox, messageId }: RequestedMessage,
@@ -32,7 +32,7 @@ export async function orStale<Found>(
   throw await staleMessage(ports, mailbox, messageId);
 }
 
-/** As `orStale`, for bytes that turn out to be gone when the first of them is read. */
+/** As `orStale`, for bytes that are found missing at the first read. */
 export async function* readable(
   context: Context,
   message: RequestedMessage,

@@ -1,10 +1,13 @@
-/** The texts of a page, made readable one after the other so that no request holds the process for all of them. */
+/**
+ * The texts of a page, made readable one after the other so that no request blocks the process for all of
+ * them.
+ */
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { InlineImages, Markup } from '../../commands/ports/markup.ts';
 import { placeOf, type Viewing } from './message-view.ts';
 import { type ShownText, showText } from './message-body.ts';
 
-/** What is shown of each message's text, by message; without an entry where none was asked for. */
+/** The shown text by message; no entry where none was requested. */
 export async function showTexts(
   markup: Pick<Markup, 'read'>,
   viewing: Viewing,
@@ -20,7 +23,7 @@ export async function showTexts(
   return texts;
 }
 
-/** The first part of a Content-ID is the one it names. */
+/** A Content-ID names the first part that has it. */
 const imagesOf = ({ mailbox, locators }: Viewing, { ref, attachments }: FetchedMessage): InlineImages =>
   Object.fromEntries(
     attachments

@@ -1,4 +1,4 @@
-/** GET /operations and /operations/:operation_id: where changes of mail stand, and what became of them. */
+/** GET /operations and /operations/:operation_id: the progress and results of changes to mail. */
 import { z } from 'zod';
 import {
   operationsReadableBy,
@@ -78,7 +78,10 @@ type RowKey = NonNullable<OperationPage['before']>;
 
 const keyOf = ({ createdAt, id }: OperationRow): RowKey => ({ createdAt: createdAt.toISOString(), id });
 
-/** Only a grant bound to folder roles may show less than the query knows; its stream names the folder. */
+/**
+ * Only a grant bound to folder roles may show less than the query returns; the operation's stream names the
+ * folder.
+ */
 async function isShown({ caller, ports }: Context, { id, mailboxId }: OperationRow): Promise<boolean> {
   if ((caller.mailboxes.get(mailboxId)?.folderRoles ?? null) === null) return true;
   const { state } = await loadAggregate(ports.events, operation, id);

@@ -43,21 +43,21 @@ export const resolveOperation = defineCapability<Input, Operation>({
     const { ports, author } = context;
     const found = await findOperation(context, id);
     assertMayResolve(context, found);
-    // What the operation itself shows is refused before the key is taken.
+    // Refuses what the operation itself rules out before the key is claimed.
     assertUnknown(found.state);
     await context.claim('req', found.state.mailboxId ?? undefined);
     await settle(ports, author, id, { outcome, reason });
     const after = await findOperation(context, id);
     context.notePosition(after.position);
-    // The answer has the line of this request, as the next read has.
+    // The answer includes the line of this request, as the next read does.
     if (after.position !== null) await ports.readModels.waitFor(after.position, 1_000);
     return await showOperation(context, after);
   },
 });
 
 /**
- * Owners, admins, and callers with the scope of the operation on its mailbox; for a removed mailbox, where no grants exist, its
- * requester. Throws `insufficient_scope`.
+ * Owners, admins, and callers with the scope of the operation on its mailbox; for a removed mailbox, which
+ * has no grants, its requester. Throws `insufficient_scope`.
  */
 function assertMayResolve({ caller, ports }: Context, { state, sight }: FoundOperation): void {
   if (caller.role === 'owner' || caller.role === 'admin') return;

@@ -36,7 +36,7 @@ export async function showOperation(
   return await described(context.ports, id, state, { events, now: context.ports.clock.now() });
 }
 
-/** More lines than this an operation never has: each is an append of its own stream. */
+/** More lines than any operation has: each is an append of its own stream. */
 const MOST_LINES = 200;
 
 async function linesOf({ caller, ports }: Context, id: string): Promise<readonly AuditLine[]> {
@@ -46,7 +46,7 @@ async function linesOf({ caller, ports }: Context, id: string): Promise<readonly
   return caller.orgScopes.has('audit:read') ? lines : lines.map(withoutOrigin);
 }
 
-/** From where a colleague works is for auditors. */
+/** The place a colleague works from is shown to auditors only. */
 const withoutOrigin = ({
   actor: { ip: _ip, user_agent: _agent, ...actor },
   ...line

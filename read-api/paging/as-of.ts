@@ -1,4 +1,7 @@
-/** Time travel (`contract.md` 17, `as_of`): an object as its stream tells it up to a moment; today's rights decide who may see it. */
+/**
+ * Time travel (`contract.md` 17, `as_of`): an object as its stream records it up to a moment; current rights
+ * decide who may see it.
+ */
 import type { z } from 'zod';
 import { type Aggregate, streamOf } from '../../commands/kernel/decide-and-append.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -12,7 +15,7 @@ export const AsOfField: z.ZodOptional<typeof InstantField> = InstantField.option
   'The state at this time (RFC 3339), under current rights. Absent = now.',
 );
 
-/** The moment asked for, null = now. Throws `invalid_request` for one that is still to come. */
+/** The requested moment, null = now. Throws `invalid_request` for one in the future. */
 export function momentAsOf(clock: Pick<Clock, 'now'>, asOf: string | undefined): Date | null {
   if (asOf === undefined) return null;
   const moment = new Date(asOf);
@@ -24,8 +27,8 @@ export function momentAsOf(clock: Pick<Clock, 'now'>, asOf: string | undefined):
 }
 
 /**
- * The stream folded up to the first event that occurred after `asOf` (null = all of it), so that the state is one it
- * really had. Null when nothing had occurred by then. Throws `store_unavailable`.
+ * The stream folded up to the first event that occurred after `asOf` (null = all of it), so that the state
+ * really existed. Null when nothing had occurred by then. Throws `store_unavailable`.
  */
 export async function loadAsOf<State, D extends EventDefinition>(
   events: EventStore,

@@ -7,7 +7,7 @@ import { canonicalJson } from '../../commands/kernel/idempotency.ts';
 const REST_LIMIT = { default: 50, max: 200 };
 const MCP_LIMIT = { default: 20, max: 100 };
 
-/** Input fields of every collection. The upper bound depends on the face, see `pageLimit`. */
+/** Input fields of every collection. The upper bound depends on the adapter, see `pageLimit`. */
 export const pageFields = {
   limit: z
     .int()
@@ -28,7 +28,7 @@ export type Page = z.output<typeof Page>;
 export const collectionOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ items: z.array(item), page: Page });
 
-/** The page size of this request. Throws `invalid_request` when it is over the limit of the face. */
+/** The page size of this request. Throws `invalid_request` when it exceeds the adapter's limit. */
 export function pageLimit(
   { request }: Pick<Context, 'request'>,
   limit: number | undefined,
@@ -42,7 +42,7 @@ export function pageLimit(
   });
 }
 
-/** What a cursor is good for: the route and everything that shapes its order. */
+/** The scope of a cursor: the route and everything that determines its order. */
 export interface CursorBinding {
   readonly route: string;
   readonly query: unknown;
@@ -84,7 +84,10 @@ export function decodeCursor<Keyset>(
   throw new GatewayError('cursor_invalid', 'This cursor is of another query; start again without it.');
 }
 
-/** Pages over what the directory holds in memory, newest first: ids are UUIDv7, so their order is that of creation. */
+/**
+ * Pages over entries of the in-memory directory, newest first: ids are UUIDv7, so their order is that of
+ * creation.
+ */
 export interface PageRequest {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -115,14 +118,14 @@ export function pageOfEntries<Entry extends { readonly id: string }, Item>(
   };
 }
 
-/** A page of a list of which the query cannot tell what all may be shown: rows are left out, pages stay full. */
+/** A page of a list whose query cannot decide visibility alone: hidden rows are left out, pages stay full. */
 
-/** Of one request; whoever sees next to nothing of a long list gets shorter pages, and the next one goes on. */
+/** Per request. A caller who sees few rows of a long list gets shorter pages, and the next page continues. */
 const MOST_QUERIES = 20;
 
 export interface Shown<Row, Key> {
   readonly rows: readonly Row[];
-  /** Where the next page begins; null at the end. */
+  /** Start of the next page; null at the end. */
   readonly next: Key | null;
 }
 
@@ -133,7 +136,9 @@ interface Paging<Row, Key> {
   readonly isShown: (row: Row) => Promise<boolean>;
 }
 
-/** `query` answers the rows behind a key, at most as many as it is told. One query where everything is shown. */
+/**
+ * `query` returns the rows after a key, at most as many as requested. One query where everything is shown.
+ */
 export async function shownPage<Row, Key>(
   query: (before: Key | null, limit: number) => Promise<readonly Row[]>,
   { before, limit, keyOf, isShown }: Paging<Row, Key>,
@@ -153,7 +158,10 @@ export async function shownPage<Row, Key>(
   return { rows: shown, next: last };
 }
 
-/** The id, or null without one. Throws `not_found` for a mailbox the organisation does not have: an empty list would say that it has none. */
+/**
+ * The id, or null without one. Throws `not_found` for a mailbox the organisation does not have: an empty list
+ * would be misleading.
+ */
 export function mailboxFilter({ caller, ports }: Context, mailboxId: string | undefined): string | null {
   if (mailboxId === undefined) return null;
   if (ports.directory.state.mailboxes.get(mailboxId)?.orgId !== caller.org.id) throw notFound('mailbox');

@@ -38,7 +38,7 @@ export const getPolicy = defineCapability<z.output<typeof Input>, OrgPolicy>({
   },
 });
 
-/** GET /org/policy/versions: who changed what of the policy, the newest first. */
+/** GET /org/policy/versions: who changed which rules of the policy, newest first. */
 const ruleIds = z.array(z.string());
 const Version = z.object({
   version: z.int(),
@@ -97,7 +97,7 @@ export const listPolicyVersions = defineCapability<z.output<typeof VersionsInput
   },
 );
 
-/** Sorts as a text like the number does. */
+/** Padded, so that the text sorts like the number. */
 const orderOf = ({ version }: Policy): string => String(version).padStart(10, '0');
 
 const describeVersion = (version: PolicyVersion, before: PolicyVersion): Version => ({
@@ -108,7 +108,7 @@ const describeVersion = (version: PolicyVersion, before: PolicyVersion): Version
   changes: changesBetween(before, version),
 });
 
-/** What `after` says that `before` did not, and the other way round. */
+/** The entries that only `after` has, and those that only `before` has. */
 export function changesBetween(before: Policy, after: Policy): Version['changes'] {
   const old = new Map(before.rules.map((rule) => [rule.id, rule]));
   const now = new Map(after.rules.map((rule) => [rule.id, rule]));

@@ -1,4 +1,7 @@
-/** POST /org/policy/simulate: what a policy would say of a request, case by case; nothing is run, looked up or kept. */
+/**
+ * POST /org/policy/simulate: what a policy decides about a request, case by case; nothing is run, looked up
+ * or stored.
+ */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { APPROVER_ROLES, type Policy, POLICY_ACTIONS } from '../../commands/values/policy-document.ts';

@@ -14,7 +14,7 @@ import type { PolicyFacts } from '../../commands/policy/policy-facts.ts';
 
 const MAX_RECIPIENTS = 100;
 
-/** A mail that is nowhere written, so that a policy can be tried without one. */
+/** A mail that exists nowhere, so that a policy can be simulated without one. */
 const Send = z.strictObject({
   type: z.literal('send'),
   recipients: z
@@ -63,8 +63,9 @@ const invalid = (path: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
 
 /**
- * What the policy would look at. A draft is read with the caller's own rights. Throws `not_found` for a mailbox, principal or draft
- * that is not there, `insufficient_scope` for a draft that may not be read, and `invalid_request`.
+ * The facts that the policy would read. A draft is read with the caller's own rights. Throws `not_found` for
+ * an unknown mailbox, principal or draft, `insufficient_scope` for a draft that may not be read, and
+ * `invalid_request`.
  */
 export async function simulatedFacts(
   context: Context,
@@ -90,7 +91,7 @@ export async function simulatedFacts(
       const { recipients, attachments } = operation;
       return factsOfSend(policy, acting, {
         recipients: recipients.map((recipient) => addressOf(recipient).email),
-        // Whom a mailbox wrote to is for those who may read its drafts.
+        // The addresses a mailbox wrote to are visible only to readers of its drafts.
         writtenTo: new Set(),
         attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
         headers: [],
@@ -118,7 +119,7 @@ function bulkCountOf(
   return count;
 }
 
-/** Throws `not_found` for who is not of the organisation. */
+/** Throws `not_found` for a principal outside the organisation. */
 function actingAs({ ports, caller }: Context, { mailbox_id, principal_id, actor }: Simulated): Acting {
   const { agents, roles } = ports.directory.state;
   const principalId = principal_id ?? caller.principal.id;

@@ -14,7 +14,7 @@ import { findSuccessor } from '../../projections/approval-queries.ts';
 
 export interface ShownApproval {
   readonly approval: ListedApproval;
-  /** Of its JSON. */
+  /** Size of its JSON. */
   readonly bytes: number;
 }
 
@@ -22,7 +22,7 @@ export interface ShownApproval {
 export class ApprovalNews {
   readonly #operationId: string;
   readonly state: OperationState;
-  /** Positions of the events that changed the status, oldest first; the request itself is no change. */
+  /** Positions of the events that changed the status, oldest first; the request itself is not a change. */
   readonly changes: readonly Position[];
   /** By status: everything else is the same for every caller. */
   readonly #shown = new Map<string, Promise<ShownApproval>>();
@@ -36,7 +36,7 @@ export class ApprovalNews {
   /** The payload with the status at `now` and the approval that superseded this one by then. */
   shown(ports: Ports, now: Date): Promise<ShownApproval> {
     const status = approvalStatusOf(this.state, now) ?? '';
-    // The read model learns of the successor a little later, so this is not cached.
+    // The read model receives the successor a little later, so this is not cached.
     if (status === 'superseded') return this.#showSuperseded(ports, now);
     const known = this.#shown.get(status);
     if (known) return known;
@@ -61,12 +61,12 @@ export class ApprovalNews {
 }
 
 interface Reading {
-  /** How far the feed was when the stream was read. */
+  /** The feed's position when the stream was read. */
   readonly from: Position;
   readonly news: Promise<ApprovalNews>;
 }
 
-/** Reads under way, by operation. */
+/** Reads in progress, by operation. */
 const readings = new WeakMap<EventStore, Map<string, Reading>>();
 
 /** The approval of an operation with everything up to a position that the feed has reached. Throws `store_unavailable`. */
@@ -102,7 +102,7 @@ async function readNews(events: EventStore, operationId: string): Promise<Approv
   return new ApprovalNews(operationId, state, changes);
 }
 
-/** A grant by policy is no change: the requester's own answer reported it. */
+/** A grant by policy is not a change: the requester's own answer reported it. */
 function isChange(
   before: OperationState,
   after: OperationState,

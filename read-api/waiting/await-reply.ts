@@ -1,4 +1,4 @@
-/** What a wait takes and answers (`contract.md` 5 and 17). */
+/** The input and answer of a wait (`contract.md` 5 and 17). */
 import { z } from 'zod';
 
 export const MAX_WAIT_SECONDS = 50;
@@ -24,7 +24,7 @@ export interface WaitFields {
   readonly timeout_seconds?: number | undefined;
 }
 
-/** The answer of a wait for things of this shape. */
+/** The answer of a wait for items of this shape. */
 export const awaitReplyOf = <Item extends z.ZodType>(item: Item) =>
   z.object({
     status: z

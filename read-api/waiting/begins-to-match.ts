@@ -5,7 +5,7 @@ import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { asksForFlags, matches, type MatchContext } from '../../commands/mail/matches.ts';
 import type { ObservedChange } from '../../commands/ports/change-feed.ts';
 
-/** A message marked `\Deleted` is listed nowhere (`contract.md` 4). */
+/** A message marked `\Deleted` is not listed (`contract.md` 4). */
 const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Deleted');
 
 /**

@@ -23,7 +23,7 @@ export interface MessageSelection {
 
 /** Items of one answer; its cursor is after the last of them, so the rest follows in the next answer. */
 const MOST_ITEMS = 50;
-/** Server-defined conditions never come here. */
+/** Conditions of the server are refused earlier. */
 const NO_SERVER = { serverSays: () => false };
 /** Changes whose messages are fetched together. */
 const AT_ONCE = 100;
@@ -70,7 +70,7 @@ async function findMessages(
   const candidates = changes.flatMap((change) => candidateOf(change, folders, filter));
   const looked = candidates.slice(0, AT_ONCE);
   const messages = await fetchOnce(ports, mailboxId, looked);
-  // After the messages: what merged meanwhile is one in both.
+  // After the messages: threads that merged meanwhile are one in both.
   const asked = await ports.mail.withThreadIds(mailboxId, filter);
   const plain = { mailbox, access, locators: ports.locators, view: 'summary', body: null } as const;
   const viewing = await withFirstContacts(

@@ -1,4 +1,4 @@
-/** monitor_approval: wait until people decided, and until what they approved has run. */
+/** monitor_approval: waits until people have decided, and until the approved operation has run. */
 import { z } from 'zod';
 import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
 import { ListedApproval } from '../../commands/operations/approval-payload.ts';

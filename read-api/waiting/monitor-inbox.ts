@@ -1,4 +1,4 @@
-/** monitor_inbox: wait for new messages in one folder. */
+/** monitor_inbox: waits for new messages in one folder. */
 import { z } from 'zod';
 import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
 import { FilterSchema } from '../../commands/mail/mail-filter.ts';

@@ -1,13 +1,15 @@
-/** A mailbox whose connection or whose caller is lost at a chosen command, and that knows what truly happened. */
+/** A mailbox that loses its connection or its caller at a chosen command, and records the real effects. */
 import type { ActionOutcome, FlagChange } from '../../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../../commands/mail/message.ts';
 import { FakeMailbox } from './fake-mailbox.ts';
 
-/** `connection`: the session goes on without a server; `process`: nobody is left to hear of it. */
+/**
+ * `connection`: the session continues without a server; `process`: no caller is left to receive the answer.
+ */
 export interface Loss {
-  /** Index of the command that meets it. */
+  /** Index of the command at which it occurs. */
   readonly at: number;
-  /** Whether the server had done the command. */
+  /** Whether the server had executed the command. */
   readonly isDone: boolean;
   readonly of: 'connection' | 'process';
 }

@@ -1,4 +1,7 @@
-/** A capability whose writes are claimed by their key: it makes a thing, slowly, and can be cut off anywhere. */
+/**
+ * A capability whose writes are claimed by their key: it creates a thing, slowly, and can be interrupted
+ * anywhere.
+ */
 import { z } from 'zod';
 import { type CapabilityDefinition, defineCapability } from '../../../commands/kernel/capability.ts';
 import { decideAndAppend, type Aggregate } from '../../../commands/kernel/decide-and-append.ts';
@@ -25,11 +28,11 @@ const Thing = z.object({ id: z.string(), name: z.string() });
 
 export interface ThingMaker {
   readonly capability: CapabilityDefinition<ThingInput, z.output<typeof Thing>>;
-  /** Ids of things as handlers began to make them. */
+  /** Ids of things whose creation began. */
   readonly begun: string[];
-  /** Ids whose making went through to the end. */
+  /** Ids of things whose creation finished. */
   readonly made: Map<string, string>;
-  /** Called between the claim and the effect; a throw cuts the request off there. */
+  /** Called between the claim and the effect; a throw interrupts the request there. */
   meanwhile: () => Promise<void>;
 }
 

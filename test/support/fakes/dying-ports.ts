@@ -1,9 +1,12 @@
-/** The ports of a process that dies right before, or right after, the append that holds an event of some type. */
+/**
+ * The ports of a process that dies directly before, or directly after, the append that holds an event of some
+ * type.
+ */
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { NewEvent } from '../../../commands/values/event.ts';
 import { ProcessGone } from './breaking-mailbox.ts';
 
-/** Nothing that comes after is written either. */
+/** No later append is written either. */
 export const dyingBefore = (ports: Ports, types: RegExp): Ports => dying(ports, types, false);
 
 export const dyingAfter = (ports: Ports, types: RegExp): Ports => dying(ports, types, true);

@@ -1,4 +1,4 @@
-/** A mail port without a network: a folder list, hosts that are blocked, and failures where a test wants them. */
+/** A mail port without a network: a folder list, blocked hosts, and failures chosen by a test. */
 import { GatewayError } from '../../../commands/values/errors.ts';
 import type {
   ConnectionReport,
@@ -30,11 +30,11 @@ export class FakeMailPort implements MailPort {
     listedFolder('Trash', { role: 'trash', roleSource: 'extension', uidValidity: 12 }),
   ];
   capabilityNames: string[] = ['IDLE', 'MOVE', 'UIDPLUS'];
-  /** What the next connections meet. */
+  /** The failure of the next connections. */
   failure: GatewayError | null = null;
   readonly blockedHosts = new Set<string>();
   readonly disconnected: string[] = [];
-  /** What each connection test was given. */
+  /** The arguments of each connection test. */
   readonly tested: { readonly settings: HostSettings; readonly login: MailLogin }[] = [];
 
   async withMailbox<T>(_: string, __: Priority, work: (mail: MailSession) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-/** A mailbox in memory with the port's manners, and a connection that breaks where a test wants it to. */
+/** A mailbox in memory that behaves like the port, with a connection that breaks where a test requires it. */
 import type { ActionOutcome, FlagChange, MailSession, Sighting } from '../../../commands/ports/mail-port.ts';
 import type { MailQueryAnswer } from '../../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef, MessageRef } from '../../../commands/mail/message.ts';
@@ -14,7 +14,9 @@ interface StoredFolder {
   readonly messages: Map<number, StoredMessage>;
 }
 
-/** `before`: nothing happened when the connection broke; `after`: the server had done it already. */
+/**
+ * `before`: nothing happened when the connection broke; `after`: the server had already executed the command.
+ */
 export type Break = 'before' | 'after';
 
 export class FakeMailbox implements MailSession {
@@ -28,7 +30,7 @@ export class FakeMailbox implements MailSession {
     names: [],
   };
   readonly #folders = new Map<string, StoredFolder>();
-  /** The next command that changes something meets this. */
+  /** The break at the next command that changes something. */
   breakNext: Break | null = null;
   /** Commands that changed something, in order. */
   readonly commands: string[] = [];
@@ -50,7 +52,7 @@ export class FakeMailbox implements MailSession {
     return uid;
   }
 
-  /** Asked before each command that changes something. */
+  /** Called before each command that changes something. */
   assertMayWrite: () => void = () => undefined;
 
   guardWrites(assertMayWrite: () => void): void {

@@ -1,4 +1,4 @@
-/** A submission server that does what a test says, and knows what it truly accepted. */
+/** A submission server that follows a test's script, and records what it really accepted. */
 import type { ConnectionReport, HostSettings, MailLogin } from '../../../commands/ports/mail-port.ts';
 import {
   type Acceptance,
@@ -10,7 +10,7 @@ import {
   type SubmissionPort,
 } from '../../../commands/ports/submission-port.ts';
 
-/** How the next exchange goes. `lost` = the message was or was not taken, and nobody hears of it. */
+/** The course of the next exchange. `lost` = the message was or was not accepted, and the answer is lost. */
 export type Course =
   | {
       readonly kind: 'accept';
@@ -55,10 +55,10 @@ export interface Taken {
 
 export class FakeSubmission implements SubmissionPort {
   course: Course = { kind: 'accept' };
-  /** Called at each step; what it throws is thrown. */
+  /** Called at each step; an exception it throws is passed on. */
   at: (step: 'connect' | 'begin' | 'transmit' | 'answer') => void | Promise<void> = () => undefined;
   readonly taken: Taken[] = [];
-  /** What was tried by a connection test; it never signs in. */
+  /** The arguments of each connection test; it never signs in. */
   readonly tested: { readonly settings: HostSettings; readonly login: MailLogin }[] = [];
 
   testLogin(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {

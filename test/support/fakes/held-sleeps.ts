@@ -4,7 +4,7 @@ import type { Clock } from '../../../commands/ports/ports.ts';
 export class HeldSleeps {
   readonly #waits: { readonly milliseconds: number; readonly end: () => void }[] = [];
 
-  /** Takes the place of the clock's own `sleep`. */
+  /** Replaces the clock's own `sleep`. */
   constructor(clock: Clock) {
     clock.sleep = (milliseconds) =>
       new Promise((resolve) => {
@@ -12,13 +12,13 @@ export class HeldSleeps {
       });
   }
 
-  /** Ends every wait of that length that was begun so far. */
+  /** Ends every wait of that length begun so far. */
   end(milliseconds: number): void {
     for (const wait of this.#waits) if (wait.milliseconds === milliseconds) wait.end();
   }
 }
 
-/** A place where work stops until it is let go; `reached` tells that it did. */
+/** A gate where work stops until it is released; `reached` resolves when work arrives. */
 export class Gate {
   readonly #open = Promise.withResolvers<undefined>();
   readonly #reached = Promise.withResolvers<undefined>();

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../commands/ports/ports.ts';
 
-/** A clock that stands still until the test moves it; a sleep moves it by itself. */
+/** A clock that stands still until the test moves it; a sleep moves it automatically. */
 export class ManualClock implements Clock {
   #now: number;
   #elapsedMs = 0;
@@ -22,7 +22,7 @@ export class ManualClock implements Clock {
     this.#elapsedMs += milliseconds;
   }
 
-  /** The time of day is set anew, as NTP or a woken machine does; nothing has passed. */
+  /** Sets the time of day, as NTP or a woken machine does; no time has passed. */
   step(milliseconds: number): void {
     this.#now += milliseconds;
   }

@@ -13,7 +13,7 @@ interface Stored {
 export class MemoryContentStore implements ContentStore {
   readonly #contents = new Map<string, Stored>();
 
-  /** Everything there is. */
+  /** All stored contents. */
   get stored(): readonly StoredContent[] {
     return [...this.#contents.values()].map(({ facts }) => facts);
   }
@@ -29,7 +29,7 @@ export class MemoryContentStore implements ContentStore {
     return facts;
   }
 
-  /** Turns one bit of a content over, as if somebody got at it. */
+  /** Flips one bit of a content, to simulate tampering. */
   alter(id: string, at = 0): void {
     const content = this.#contents.get(id);
     if (!content) throw new Error(`no content ${id}`);
@@ -38,7 +38,7 @@ export class MemoryContentStore implements ContentStore {
     this.#contents.set(id, { ...content, bytes });
   }
 
-  /** Puts other bytes in the place of a content, with the facts that belong to them. */
+  /** Replaces a content with other bytes and the facts that belong to them. */
   async replace(id: string, text: string): Promise<void> {
     const content = this.#contents.get(id);
     if (!content) throw new Error(`no content ${id}`);

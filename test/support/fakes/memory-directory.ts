@@ -1,4 +1,4 @@
-/** The directory in memory, fed from a memory event store by the projection's own rules. */
+/** The directory in memory, fed from a memory event store by the rules of the projection. */
 import type { Directory, DirectoryState } from '../../../commands/ports/directory.ts';
 import { readEvent } from '../../../commands/values/event.ts';
 import type { PastFact } from '../../../commands/values/event.ts';

@@ -1,4 +1,7 @@
-/** The `EventStore` port in memory: exact revisions, repeats told by their ids as a real server tells them, `$all` in order. */
+/**
+ * The `EventStore` port in memory: exact revisions, repeats detected by event ids as on a real server, `$all`
+ * in order.
+ */
 import { GatewayError } from '../../../commands/values/errors.ts';
 import {
   type Appended,
@@ -15,11 +18,11 @@ import type { Position } from '../../../commands/values/position.ts';
 const POSITION_STEP = 64n;
 
 export class MemoryEventStore implements EventStore {
-  /** While true every append and read fails with `store_unavailable`; subscriptions stay silent. */
+  /** While true, every append and read fails with `store_unavailable`; subscriptions stay silent. */
   away = false;
-  /** Takes the next append and fails all the same, as a connection does that breaks before the answer. */
+  /** Stores the next append but fails it, as a connection does that breaks before the answer. */
   loseNextAnswer = false;
-  /** Every append that was tried, the refused ones too. */
+  /** Every attempted append, including refused ones. */
   readonly attempts: { readonly streamName: string; readonly events: readonly NewEvent[] }[] = [];
   readonly #all: StoredEvent[] = [];
   readonly #streams = new Map<string, StoredEvent[]>();
@@ -98,7 +101,7 @@ export class MemoryEventStore implements EventStore {
     }
   }
 
-  /** Wakes subscriptions after `away` was set back. */
+  /** Wakes subscriptions after `away` was reset. */
   comeBack(): void {
     this.away = false;
     this.#wake();
@@ -127,7 +130,9 @@ export class MemoryEventStore implements EventStore {
     return appendedBy(stream.at(-1), streamName);
   }
 
-  /** The same ids in the same place were appended before: told as a success again, whatever their content. */
+  /**
+   * The same ids were appended in the same place before: reported as a success again, whatever their content.
+   */
   #repeatOf(streamName: string, expected: ExpectedRevision, events: readonly NewEvent[]): Appended {
     const stream = this.#streams.get(streamName) ?? [];
     const start = expected === 'no-stream' ? 0 : Number(expected) + 1;
@@ -143,7 +148,7 @@ export class MemoryEventStore implements EventStore {
     this.#changed = Promise.withResolvers();
   }
 
-  /** No answer comes within the caller's own turn. */
+  /** No answer arrives within the caller's own turn. */
   #turn(): Promise<void> {
     return new Promise((resolve) => {
       setImmediate(resolve);

@@ -1,4 +1,6 @@
-/** Provider authorizations without a provider: every provider is registered, nothing is ever granted. */
+/**
+ * Provider authorizations without a provider: every provider is registered, no authorization is ever granted.
+ */
 import type {
   AuthorizationRequest,
   MailProvider,
@@ -6,9 +8,9 @@ import type {
 } from '../../../commands/ports/mail-logins.ts';
 
 export class MemoryProviderAuthorizations implements ProviderAuthorizations {
-  /** What was begun, by its state. */
+  /** Started authorizations, by their state. */
   readonly pending = new Map<string, AuthorizationRequest>();
-  /** Refresh tokens that were taken back. */
+  /** Revoked refresh tokens. */
   readonly revoked: string[] = [];
 
   requireRegistered(): void {

@@ -1,10 +1,10 @@
-/** A log somebody got at: events in memory with other data than was written. */
+/** A tampered log: events in memory with other data than was written. */
 import type { StoredEvent } from '../../../commands/values/event.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';
 
 type Data = StoredEvent['data'];
 
-/** Exchanges the data of the one event of this type in a stream. */
+/** Replaces the data of the one event of this type in a stream. */
 export function rewritten(
   events: MemoryEventStore,
   stream: string,

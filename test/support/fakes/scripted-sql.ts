@@ -1,8 +1,8 @@
-/** SQL answered by a table of rows: a query is known by the view or table it names. */
+/** SQL answered from a table of rows: a query is recognised by the view or table it names. */
 import type { Row, Sql } from '../../../commands/ports/ports.ts';
 
 export class ScriptedSql implements Sql {
-  /** Rows by a word of the query text. A query of anything else is a mistake of the test. */
+  /** Rows by a word of the query text. Any other query is an error of the test. */
   readonly rows = new Map<string, readonly Row[]>([['work.token_use', []]]);
   /** Parameters of each query, in order. */
   readonly asked: (readonly unknown[])[] = [];

@@ -1,4 +1,7 @@
-/** One mail server that several gateways reach at once: each borrow is a session with its own guard, every write is counted. */
+/**
+ * One mail server that several gateways use at once: each borrow is a session with its own guard, every write
+ * is counted.
+ */
 import type { MailPort, MailSession } from '../../../commands/ports/mail-port.ts';
 import { BreakingMailbox } from './breaking-mailbox.ts';
 
@@ -6,7 +9,7 @@ const WRITES: ReadonlySet<string> = new Set([
   'moveMessages', 'copyMessages', 'setFlags', 'expungeMessages', 'append', 'removeOwn',
 ]); // prettier-ignore
 
-/** A command that is about to change something: which, and on which messages of which folder. */
+/** A command that is about to change something: its name, folder and messages. */
 export interface Write {
   readonly command: string;
   readonly path: string;
@@ -15,14 +18,17 @@ export interface Write {
 
 export class SharedMailServer {
   readonly mailbox = new BreakingMailbox();
-  /** What every borrow meets instead of a connection; null = the server answers. */
+  /** The error of every borrow instead of a connection; null = the server answers. */
   failure: Error | null = null;
-  /** Called before each command; makes it take its time. */
+  /** Called before each command, to delay it. */
   pause: () => Promise<void> = () => Promise.resolve();
-  /** Called when a command that changes something arrives, before it does. */
+  /** Called when a command that changes something arrives, before it runs. */
   onWrite: (write: Write) => Promise<void> = () => Promise.resolve();
 
-  /** A port to this server; what has no mailbox in it stays as it was. `assertUsable` throws for one that rests or is gone. */
+  /**
+   * A port to this server; methods without a mailbox are unchanged. `assertUsable` throws for a mailbox that
+   * is paused or gone.
+   */
   portFor(port: MailPort, assertUsable: () => void): MailPort {
     return {
       query: (...query) => port.query(...query),

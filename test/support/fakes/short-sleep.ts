@@ -1,7 +1,7 @@
-/** What a rig's clock makes of a pause: a short one takes none of the test's time, a long one lasts until it is given up. */
+/** The sleep of a rig's clock: a short one ends at once, a long one lasts until it is aborted. */
 const LONG_MS = 1_000;
 
-/** A wait between two tries is over at the next turn; a time limit never comes. */
+/** A wait between two attempts ends at the next turn; a time limit never expires. */
 export const shortSleep = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (milliseconds < LONG_MS) setImmediate(resolve);

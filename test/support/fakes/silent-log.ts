@@ -1,6 +1,6 @@
 import type { Log } from '../../../commands/ports/ports.ts';
 
-/** A log for parts whose lines a test does not look at. */
+/** A log for parts whose lines a test does not read. */
 export const silentLog: Log = {
   info: () => undefined,
   warn: () => undefined,

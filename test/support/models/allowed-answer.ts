@@ -1,6 +1,9 @@
 import { GatewayError } from '../../../commands/values/errors.ts';
 
-/** The answer, or null for one of the refusals; none = it has to succeed. Throws for every other end, naming the step. */
+/**
+ * The answer, or null for one of the refusals; without refusals it must succeed. Throws for every other
+ * result, naming the step.
+ */
 export async function expectAnswer<Answer>(
   refused: readonly string[],
   asking: Promise<Answer>,

@@ -1,4 +1,4 @@
-/** What people, agents and the gateway itself do with a check, in one process. */
+/** The calls of people, agents and the gateway itself on an approval, in one process. */
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { randomUUID } from 'node:crypto';
 import { cancelApproval } from '../../../commands/approvals/cancel-approval.ts';
@@ -43,7 +43,7 @@ export class ApprovalCalls {
     await this.#world.invoke(this.#ports, by, [decideApproval, { approval_id, ...decision }]);
   }
 
-  /** `hash`: what the caller means to commit; undefined = whatever it is. */
+  /** `hash`: the manifest the caller means to commit; undefined = the current one. */
   commit(by: CallerId, { approvalId: approval_id }: Asked, hash?: string): Promise<OperationReply> {
     const input = { approval_id, ...(hash === undefined ? {} : { content_hash: hash }) };
     return this.#world.invoke(this.#ports, by, [commitApproval, input]);
@@ -53,14 +53,14 @@ export class ApprovalCalls {
     await this.#world.invoke(this.#ports, by, [cancelApproval, { approval_id }]);
   }
 
-  /** A person's word about what nobody could tell. */
+  /** A person settles an unknown outcome. */
   async resolve(by: PersonId, { operationId }: Asked, outcome: 'done' | 'not_done'): Promise<void> {
     const actor = { type: 'person', id: by, token_id: null, session_id: null } as const;
     const author = sampleAuthor(ORG, { requestId: randomUUID(), actor });
     await resolveOperation(this.#ports, author, operationId, { outcome, reason: 'I looked.' });
   }
 
-  /** What the workers of a process do about one operation when they come to it. */
+  /** The work of a process's workers on one operation. */
   async pass({ operationId }: Asked): Promise<void> {
     const ports = this.#ports;
     const open = { operationId, orgId: ORG };
@@ -81,7 +81,7 @@ export class ApprovalCalls {
   }
 }
 
-/** What cannot be done now a worker looks at again later. */
+/** A worker later retries what cannot be done now. */
 async function left(work: Promise<unknown>): Promise<void> {
   try {
     await work;

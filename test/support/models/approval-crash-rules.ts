@@ -1,12 +1,12 @@
 /**
- * What must hold of a check whatever crashed in between. Written from the rules (`contract.md` 9, 10 and 14), not from the
- * deciders: it reads the events as anybody may.
+ * Invariants of an approval after any crash. Written from the rules (`contract.md` 9, 10 and 14), not from
+ * the deciders: they read only the events.
  */
 import type { StoredEvent } from '../../../commands/values/event.ts';
 import type { OperationReply } from '../../../commands/operations/operation.ts';
 import { brokenApprovalRules, type Deciders, statusInStream } from './approval-invariants.ts';
 
-/** A request that was answered; a decision is told without its payload. */
+/** An answered request; a decision is reported without its payload. */
 export interface ToldStep {
   readonly step: 'ask' | 'decide' | 'commit';
   readonly reply: OperationReply | null;
@@ -16,17 +16,17 @@ export interface ApprovalWitness {
   readonly action: 'archive' | 'expunge';
   /** Before the crash. */
   readonly told: readonly ToldStep[];
-  /** After everything was over: the same three requests, twice. */
+  /** After everything has settled: the same three requests, twice. */
   readonly repeats: readonly (readonly ToldStep[])[];
-  /** Of the operation. */
+  /** Events of the operation. */
   readonly events: readonly StoredEvent[];
-  /** Folders in which the message lies. */
+  /** Folders that contain the message. */
   readonly places: readonly string[];
-  /** Right after the crash, before anybody looked up or repeated anything. */
+  /** Directly after the crash, before any lookup or repeat. */
   readonly atCrash: Pick<ApprovalWitness, 'events' | 'places'>;
 }
 
-/** A sentence for each rule that is broken; none when all hold. */
+/** One sentence for each broken rule; empty when all hold. */
 export function brokenCrashRules(witness: ApprovalWitness, deciders: Deciders): readonly string[] {
   const { action, told, repeats, events, places, atCrash } = witness;
   const typesAtCrash = atCrash.events.map(({ type }) => type);
@@ -75,7 +75,7 @@ const isTold = (told: readonly ToldStep[], wanted: ToldStep['step']): boolean =>
 const hashesIn = (steps: readonly ToldStep[]): readonly string[] =>
   steps.flatMap(({ reply }) => reply?.approval?.content_hash ?? []);
 
-/** Outcomes that say "done". */
+/** Outcomes with the value "done". */
 const effectsIn = (events: readonly StoredEvent[]): number =>
   events
     .filter(({ type }) => type === 'ActionOutcomesRecorded' || type === 'ActionsReconciled')

@@ -1,6 +1,6 @@
 /**
- * Crashes a gateway anywhere between a request, its decision and its commit, starts again, goes on until the client is told
- * how it ended, and gathers what happened: the stream, the mailbox, and what everybody was told.
+ * Crashes a gateway anywhere between a request, its decision and its commit, restarts it, continues until the
+ * client has the outcome, and gathers the results: the stream, the mailbox, and every answer.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -31,7 +31,7 @@ import { WatchedMailbox } from '../servers/watched-mailbox.ts';
 
 export type CheckedAction = 'archive' | 'expunge';
 
-/** A message that has arrived, and the keys of the three requests about it. */
+/** A message that has arrived, and the keys of the three requests for it. */
 interface Scene {
   readonly action: CheckedAction;
   readonly messageId: string;
@@ -67,7 +67,7 @@ export class ApprovalCrashes {
     this.#folder = folder;
   }
 
-  /** A gateway that set everything up and stays, as other processes would. */
+  /** A gateway that set everything up and keeps running, as other processes would. */
   static async open(dovecot: TestDovecot): Promise<ApprovalCrashes> {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-approval-crash-'));
     const keyFile = join(folder, 'master.key');
@@ -101,9 +101,9 @@ export class ApprovalCrashes {
     return { roles: { [userId]: 'owner' }, behindId: userId };
   }
 
-  /** Every message that goes to the stores and the mail server when nothing crashes, in order. */
+  /** Every message to the stores and the mail server without a crash, in order. */
   async rehearse(action: CheckedAction): Promise<readonly Passed[]> {
-    // Whoever is first makes the keys of everybody's data.
+    // The first caller creates the keys of all principals' data.
     await this.#watchOnce(action);
     return await this.#watchOnce(action);
   }
@@ -122,7 +122,10 @@ export class ApprovalCrashes {
     );
   }
 
-  /** Crashes at the point, starts again, repeats the requests until they are answered, then twice more, and looks. */
+  /**
+   * Crashes at the point, restarts, repeats the requests until they are answered, then twice more, and reads
+   * the results.
+   */
   async crash(action: CheckedAction, point: CrashPoint): Promise<ApprovalWitness> {
     const scene = await this.#arrange(action);
     const told: ToldStep[] = [];
@@ -147,7 +150,7 @@ export class ApprovalCrashes {
     return { action, told, repeats, atCrash, events: await this.#events(scene), places };
   }
 
-  /** What the workers and a client that repeats itself do together. Throws while it is not over. */
+  /** The work of the workers and of a client that repeats its requests. Throws until it has ended. */
   async #goOn(run: GatewayRun, scene: Scene): Promise<void> {
     const { orgId } = this.#gateway.tokens;
     await sweepOperations(run.ports, [{ operationId: this.#operationId(scene), orgId }]);
@@ -209,7 +212,7 @@ export class ApprovalCrashes {
     return callerBehind(directory.state, token, clock.now());
   }
 
-  /** Signed in, the password given just now. */
+  /** Signed in, with a recent step-up. */
   #owner({ directory, clock }: Ports): Caller {
     const { orgId, userId } = this.#gateway.tokens;
     const now = clock.now();
@@ -238,7 +241,10 @@ export class ApprovalCrashes {
     return { action, messageId: locators.message(place), subject, keys };
   }
 
-  /** As two looks in a row have it: others are expunged from the same folder meanwhile, and a look may fall between. */
+  /**
+   * Places that two consecutive reads agree on: other messages are expunged from the same folder meanwhile,
+   * and a read may fall between.
+   */
   async #places(scene: Scene): Promise<readonly string[]> {
     let before = await this.#look(scene);
     for (let looks = 1; looks < MOST_LOOKS; looks += 1) {

@@ -1,4 +1,4 @@
-/** A history of checks: everything done to one for real, and told to the model beside it. */
+/** A history of approvals: each step runs on the real gateway and on the model. */
 import { discardDraftCapability } from '../../../commands/drafts/discard-draft.ts';
 import { draft } from '../../../commands/drafts/draft.ts';
 import { patchDraftCapability } from '../../../commands/drafts/edit-draft.ts';
@@ -31,7 +31,7 @@ import { type Course as Exchange, LATER_AT_CONNECT, NEVER } from '../fakes/fake-
 import { memoryPorts } from '../worlds/memory-gateway.ts';
 import { shortSleep } from '../fakes/short-sleep.ts';
 
-/** A check of the model and the real one. */
+/** An approval of the model and the real one. */
 interface Pair {
   readonly model: ModelCheck;
   readonly real: Asked;
@@ -39,7 +39,7 @@ interface Pair {
   readonly draftId: string | null;
 }
 
-/** One run of a history: the real thing and the model, told the same. */
+/** One run of a history: the gateway and the model get the same steps. */
 export class ApprovalHistory {
   readonly #world: ApprovalWorld;
   readonly #ports: Ports;
@@ -47,7 +47,7 @@ export class ApprovalHistory {
   readonly #calls: ApprovalCalls;
   readonly #model: ModelWorld;
   readonly pairs: Pair[] = [];
-  /** What was written without a commit that was begun. */
+  /** Writes without a commit that was begun. */
   readonly unintended: string[] = [];
   readonly #writes = new Map<number, number>();
 
@@ -70,7 +70,7 @@ export class ApprovalHistory {
   static async begin(): Promise<ApprovalHistory> {
     const parts = memoryPorts();
     const world = await ApprovalWorld.open(parts.ports);
-    // Nothing here takes long enough to be answered late; the steps alone move the time.
+    // No step here takes long enough to be answered late; only the steps move the time.
     const clock = {
       now: () => parts.clock.now(),
       elapsedMs: () => parts.clock.elapsedMs(),
@@ -81,7 +81,7 @@ export class ApprovalHistory {
     return history;
   }
 
-  /** Takes the step on both sides; throws when the answer is none that the model allows. */
+  /** Runs the step on both sides; throws when the model does not allow the answer. */
   async take(step: Step): Promise<void> {
     const course = 'course' in step ? step.course : 'fine';
     this.#model.course = course;
@@ -89,7 +89,7 @@ export class ApprovalHistory {
     this.#world.server.mailbox.breakNext =
       course === 'lost_undone' ? 'before' : course === 'lost_done' ? 'after' : null;
     this.#world.submission.course = EXCHANGES[course];
-    // A step's name takes that step; the compiler cannot tie the two together.
+    // A step's name determines its type; the compiler cannot connect the two.
     await (this.#steps[step.do] as (step: Step) => Promise<void>)(step);
     this.#world.server.mailbox.breakNext = null;
     this.#clock.advance(1);
@@ -154,7 +154,7 @@ export class ApprovalHistory {
       }),
   };
 
-  /** Does it to one of the checks; nothing while there is none. */
+  /** Runs the work on one of the approvals; does nothing while there is none. */
   async #with({ at }: { readonly at: number }, work: (pair: Pair) => Promise<void> | void): Promise<void> {
     const pair = this.pairs[this.pairs.length - 1 - (at % Math.max(1, this.pairs.length))];
     if (pair) await work(pair);
@@ -172,7 +172,7 @@ export class ApprovalHistory {
     }
   }
 
-  /** By the person behind the agent, whatever becomes of the agent's own grant. */
+  /** Run by the person behind the agent, whatever happens to the agent's own grant. */
   #onDraft(draftId: string, what: 'edit' | 'discard' | 'send'): Promise<unknown> {
     const on = { draft_id: draftId };
     const calls = {
@@ -185,7 +185,7 @@ export class ApprovalHistory {
 
   async #ask({ kind, mode, isNamed }: StepOf<'ask'>): Promise<void> {
     const admission = admit(this.#model, kind, mode);
-    // What runs without a check is not what this is about, and nobody writes drafts in a mailbox that is gone.
+    // Out of scope: operations that run without approval, and drafts in a removed mailbox.
     if (kind === 'send' && (this.#model.isRemoved || admission === 'runs')) return;
     const { operation, uid, draftId } = await this.#subject(kind, isNamed);
     const input = { mailbox_id: MAILBOX, operation, authorization: { mode, reason: 'tidy up' } };
@@ -197,7 +197,7 @@ export class ApprovalHistory {
     this.pairs.push({ model: check, real: askedBy(reply), uid, draftId });
   }
 
-  /** A fresh message or draft to ask about. */
+  /** A new message or draft to request something for. */
   async #subject(kind: Kind, isNamed: boolean) {
     if (kind === 'send') {
       const draftId = await this.#world.startDraft(this.#ports, 'usr_olga');
@@ -231,7 +231,7 @@ export class ApprovalHistory {
     }
   }
 
-  /** Whichever it is: nothing may go out while no send is being committed. */
+  /** Independent of the approval: no mail may be sent while no send is being committed. */
   async #noteSend(): Promise<void> {
     const sends = this.pairs.filter(({ draftId }) => draftId !== null);
     const statuses = await Promise.all(
@@ -253,7 +253,7 @@ export class ApprovalHistory {
     return model.statusAt(check, this.#model.now);
   }
 
-  /** Null for a check of messages. */
+  /** Null for an approval of messages. */
   async draftStatusOf({ draftId }: Pair): Promise<string | null> {
     return draftId === null ? null : (await loadAggregate(this.#ports.events, draft, draftId)).state.status;
   }
@@ -262,12 +262,12 @@ export class ApprovalHistory {
     return model.draftsAt(check, this.#model.now);
   }
 
-  /** How often the mail server, or the submission server, did it. */
+  /** How often the mail server, or the submission server, executed it. */
   effectsOf({ uid, draftId }: Pair): number {
     return draftId === null ? (this.#writes.get(uid ?? -1) ?? 0) : this.#world.sentOf(draftId);
   }
 
-  /** True when the message is not where it was, by the gateway's hand; or when the mail is out. */
+  /** True when the gateway has moved the message, or sent the mail. */
   isDone({ uid, draftId, model: check }: Pair): boolean {
     if (draftId !== null) return this.#world.sentOf(draftId) > 0;
     if (check.isTargetGone || uid === null) return false;

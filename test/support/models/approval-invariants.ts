@@ -1,11 +1,11 @@
 /**
- * What must hold of a check whatever happened and whoever met whom. Written from the rules (`contract.md` 8 to 10), not from
- * the deciders: it reads the events of one operation as anybody may, and knows nothing of how they came there.
+ * Invariants of an approval in any interleaving. Written from the rules (`contract.md` 8 to 10), not from the
+ * deciders: they read only the events of one operation.
  */
 import type { EventMetadata, StoredEvent } from '../../../commands/values/event.ts';
 import type { ApprovalStatus } from '../../../commands/operations/approval-state.ts';
 
-/** Who may have decided: role of each person at the time, and in whose name it was asked for. */
+/** Who may have decided: the role of each person at the time, and the requester. */
 export interface Deciders {
   readonly roles: Readonly<Record<string, string>>;
   readonly behindId: string;
@@ -13,7 +13,7 @@ export interface Deciders {
 
 type Status = ApprovalStatus | null;
 
-/** From which states an event may come, and where it leads. `contract.md` 10, first table. */
+/** The states in which an event may occur, and the state it leads to. `contract.md` 10, first table. */
 const TABLE: Readonly<Record<string, { readonly from: readonly Status[]; readonly to: Status | 'same' }>> = {
   ApprovalRequested: { from: [null], to: 'awaiting_approval' },
   ApprovalVoteCast: { from: ['awaiting_approval', 'pending_commit'], to: 'same' },
@@ -32,7 +32,7 @@ const TABLE: Readonly<Record<string, { readonly from: readonly Status[]; readonl
 const INTENTS: ReadonlySet<string> = new Set(['ActionsIntended', 'SendIntended']);
 const OUTCOMES: ReadonlySet<string> = new Set(['ActionOutcomesRecorded', 'SendOutcomeRecorded']);
 const ROLES: readonly string[] = ['approver', 'admin', 'owner'];
-/** A commit that the gateway runs by itself may begin so much after its time, milliseconds. */
+/** Longest delay of an automatic commit after its time, milliseconds. */
 const LATE_BY_MS = 5 * 60_000;
 
 interface Seen {
@@ -74,7 +74,7 @@ const NOTHING: Seen = {
   broken: [],
 };
 
-/** A sentence for each rule that the stream of one checked operation breaks; none when all hold. */
+/** One sentence for each rule that the stream of one approved operation breaks; empty when all hold. */
 export function brokenApprovalRules(events: readonly StoredEvent[], deciders: Deciders): readonly string[] {
   const seen = events.reduce((before, event) => step(before, event, deciders), NOTHING);
   const ofEnd =
@@ -84,7 +84,7 @@ export function brokenApprovalRules(events: readonly StoredEvent[], deciders: De
   return [...seen.broken, ...ofEnd];
 }
 
-/** Where the events alone leave it, a passed deadline and unknown items left out. */
+/** The status according to the events alone, without a passed deadline and unknown items. */
 export function statusInStream(events: readonly StoredEvent[]): Status {
   return events.reduce<Status>((status, { type }) => {
     const to = TABLE[type]?.to ?? 'same';
@@ -106,7 +106,7 @@ function step(seen: Seen, event: StoredEvent, deciders: Deciders): Seen {
   };
 }
 
-/** What each event tells that later ones are judged by. */
+/** The part of each event that later ones are compared with. */
 const changes: Readonly<Record<string, (seen: Seen, event: StoredEvent) => Partial<Seen>>> = {
   OperationDecided: (_, { data }) => ({ allowed: data['decision'] === 'allow' }),
   ApprovalRequested: (_, { data }) => ({
@@ -150,7 +150,7 @@ function brokenBy(seen: Seen, event: StoredEvent, deciders: Deciders): readonly 
   ];
 }
 
-/** What else each event must not do. */
+/** Further rules of each event. */
 const brokenOf: Readonly<
   Record<string, (seen: Seen, event: StoredEvent, deciders: Deciders) => readonly string[]>
 > = {
@@ -226,14 +226,14 @@ function brokenCommit(seen: Seen, event: StoredEvent): readonly string[] {
   ]);
 }
 
-/** Whoever sees the commit sees what it is about to do: both are one append. */
+/** A reader of the commit also sees its intent: both are one append. */
 const brokenIntent = ({ status, previous }: Seen, event: StoredEvent): readonly string[] =>
   rules([
     ['an intent without a commit', status !== 'committing' || previous?.type !== 'CommitStarted'],
     ['an intent apart from its commit', !isOneAppend(previous, event)],
   ]);
 
-/** Events of one append share their request, their time, and stand side by side. */
+/** Events of one append share their request and time, and are adjacent. */
 const isOneAppend = (a: StoredEvent | null, b: StoredEvent): boolean =>
   a !== null &&
   a.metadata['request_id'] === b.metadata['request_id'] &&

@@ -1,12 +1,12 @@
 /**
- * What a check does when something is done to it (`contract.md` 6 to 10): a second, plain telling beside the deciders. Every
- * command answers with the codes it may be refused with; none = it succeeds.
+ * The behaviour of an approval (`contract.md` 6 to 10), written a second time without the deciders. Every
+ * command returns the codes it may be refused with; none = it succeeds.
  */
 import type { ApprovalStatus } from '../../../commands/operations/approval-state.ts';
 import { isStricterNow, type Kind, type ModelWorld, rankOf, type Terms } from './approval-terms-model.ts';
 import { AGENT, type CallerId, PEOPLE, type PersonId } from '../worlds/approval-world.ts';
 
-/** One check; times in milliseconds. `status` is that of its events: the clock may have ended it since. */
+/** One approval; times in milliseconds. `status` is that of its events: it may have expired since. */
 export interface ModelCheck {
   readonly kind: Kind;
   /** The message can be found again by its Message-ID. */
@@ -19,13 +19,13 @@ export interface ModelCheck {
   attempts: number;
   startedAt: number;
   firstStartedAt: number | null;
-  /** What truly happened in the mailbox, or went out. */
+  /** The real result in the mailbox, or of the send. */
   isDone: boolean;
-  /** The grant it was asked for with was taken back, or given anew. */
+  /** The requester's grant was revoked, or given a second time. */
   isGrantGone: boolean;
-  /** The message is no longer there, or the draft is not what it was. */
+  /** The message is no longer there, or the draft has changed. */
   isTargetGone: boolean;
-  /** What was made of the draft since; null = nothing. */
+  /** The later state of the draft; null = unchanged. */
   draft: 'open' | 'discarded' | null;
 }
 
@@ -36,11 +36,11 @@ const RETRY_AFTER_MS = [1, 5, 15, 30].map((minutes) => minutes * 60_000);
 export const isOpen = (status: ApprovalStatus): boolean =>
   status === 'awaiting_approval' || status === 'pending_commit';
 
-/** Expiry holds on access. */
+/** Expiry applies on access. */
 export const statusAt = ({ status, expiresAt }: ModelCheck, now: number): ApprovalStatus =>
   isOpen(status) && expiresAt <= now ? 'expired' : status;
 
-/** `contract.md` 13: what is told to somebody who comes too early or too late. */
+/** `contract.md` 13: the refusal of a call that comes too early or too late. */
 function refusalOf(status: ApprovalStatus): string {
   if (status === 'awaiting_approval') return 'approval_pending';
   if (status === 'expired') return 'approval_expired';
@@ -76,11 +76,14 @@ export interface Ballot {
   readonly hasReason: boolean;
 }
 
-/** `contract.md` 3: whoever may decide it, the person behind it, and whoever has a grant on the mailbox. */
+/**
+ * `contract.md` 3: visible to those who may decide it, to the person behind it, and to holders of a grant on
+ * the mailbox.
+ */
 const isVisible = ({ isRemoved }: ModelWorld, { terms }: ModelCheck, by: PersonId): boolean =>
   !isRemoved || by === 'usr_olga' || (terms.quorum > 0 && rankOf(PEOPLE[by]) >= rankOf(terms.approver_role));
 
-/** Whatever the check's state. */
+/** In any state of the approval. */
 function refusedVote(
   world: ModelWorld,
   check: ModelCheck,
@@ -109,12 +112,12 @@ function endLost(world: ModelWorld, check: ModelCheck): void {
 
 export function vote(world: ModelWorld, check: ModelCheck, ballot: Ballot): readonly string[] {
   const refused = refusedVote(world, check, ballot);
-  // Whoever may look at it comes upon what ended it.
+  // A caller who may see it causes the gateway to notice what ended it.
   if (!refused.some((code) => UNSEEN.has(code)) && isGroundGone(world, check)) endLost(world, check);
   if (refused.length > 0) return refused;
   const { by, decision } = ballot;
   const earlier = check.votes.get(by);
-  // A vote counts once; telling it again changes nothing, but the gateway comes upon what is due.
+  // A vote counts once; a repeat changes nothing, but the gateway notices what is due.
   if (earlier === decision) {
     commitDue(world, check);
     return [];
@@ -150,13 +153,13 @@ function schedule(check: ModelCheck, at: number): void {
   check.expiresAt = Math.max(check.expiresAt, at + LATE_BY_MS);
 }
 
-/** A grant on the mailbox allows both; one that was removed has none. */
+/** A grant on the mailbox allows both; a removed mailbox has none. */
 const lacksGrant = ({ grant, isRemoved }: ModelWorld, by: CallerId): boolean =>
   isRemoved || (by === AGENT && grant === 'none');
 
-/** `contract.md` 9: from the commit on it is too late. */
+/** `contract.md` 9: too late from the commit on. */
 export function cancelBy(world: ModelWorld, check: ModelCheck, by: CallerId): readonly string[] {
-  // Whoever it was asked for takes it back, whatever became of the grant.
+  // The person it was requested for may cancel it, whatever happened to the grant.
   if (by === 'usr_olga' || !lacksGrant(world, by)) return cancel(world, check);
   return ['insufficient_scope', 'not_found'];
 }
@@ -170,7 +173,7 @@ export function commitBy(
 ): readonly string[] {
   if (lacksGrant(world, by)) return ['insufficient_scope', 'not_found'];
   if (hash === 'wrong') return ['version_conflict'];
-  // What the gateway commits by itself answers how it went.
+  // An automatic commit answers with its outcome.
   if (check.terms.auto_commit && BEGUN.has(check.status)) return [];
   return commit(world, check, false);
 }
@@ -183,7 +186,7 @@ function cancel(world: ModelWorld, check: ModelCheck): readonly string[] {
   return [];
 }
 
-/** `isOwn`: the gateway commits it by itself because its time has come. */
+/** `isOwn`: the gateway commits automatically because the time has come. */
 function commit(world: ModelWorld, check: ModelCheck, isOwn: boolean): readonly string[] {
   const status = statusAt(check, world.now);
   if (status !== 'pending_commit') return [refusalOf(status)];
@@ -206,7 +209,7 @@ function invalidate(check: ModelCheck): readonly string[] {
   return ['approval_invalidated', 'selection_changed'];
 }
 
-/** Nothing happened, and it may be tried again for a day; by itself where the gateway commits by itself. */
+/** Nothing happened, and a retry is possible for a day; automatic where the gateway commits automatically. */
 function putOff(world: ModelWorld, check: ModelCheck, isRetried: boolean): readonly string[] {
   check.status = 'pending_commit';
   check.expiresAt = check.startedAt + DAY_MS;
@@ -218,7 +221,10 @@ function putOff(world: ModelWorld, check: ModelCheck, isRetried: boolean): reado
   return ['mailbox_unavailable'];
 }
 
-/** `contract.md` 7: a send is always tried again by itself, and fails for good a day after it was first tried. */
+/**
+ * `contract.md` 7: a send is always retried automatically, and fails permanently a day after its first
+ * attempt.
+ */
 function putSendOff(check: ModelCheck, at: number | null): readonly string[] {
   if (at !== null) schedule(check, at);
   else check.status = 'commit_failed';
@@ -245,7 +251,7 @@ function execute(world: ModelWorld, check: ModelCheck): readonly string[] {
   return [];
 }
 
-/** The draft of a check is no longer what was to be approved: edited, or thrown away. */
+/** The draft of an approval no longer equals what was to be approved: edited or discarded. */
 export function changeDraft(
   world: ModelWorld,
   check: ModelCheck,
@@ -266,7 +272,7 @@ const DRAFT_OF: Readonly<Record<ApprovalStatus, readonly string[]>> = {
   committed: ['sent'],
   commit_failed: ['send_failed'],
   commit_unknown: ['send_unknown'],
-  // An end by the clock is told to it later.
+  // The draft learns of an expiry later.
   expired: ['in_review', 'open'],
   rejected: ['open'],
   cancelled: ['open'],
@@ -274,11 +280,11 @@ const DRAFT_OF: Readonly<Record<ApprovalStatus, readonly string[]>> = {
   invalidated: ['open'],
 };
 
-/** `contract.md` 10: where the draft of a check may be while the check is there. */
+/** `contract.md` 10: the possible states of the draft while its approval exists. */
 export const draftsAt = (check: ModelCheck, now: number): readonly string[] =>
   check.draft === null ? DRAFT_OF[statusAt(check, now)] : [check.draft];
 
-/** What the gateway does by itself when it comes to a check. */
+/** The automatic work of the gateway on an approval. */
 export function pass(world: ModelWorld, check: ModelCheck): void {
   const isMissed = check.isTargetGone && check.kind !== 'send' && world.course !== 'away';
   if (isGroundGone(world, check) || isMissed) endLost(world, check);
@@ -286,19 +292,19 @@ export function pass(world: ModelWorld, check: ModelCheck): void {
   reconcile(world, check);
 }
 
-/** Somebody looked at the mailbox: what can be told from it is told. */
+/** The mailbox was read: every outcome it shows is recorded. */
 function reconcile(world: ModelWorld, check: ModelCheck): void {
   const isTold = check.status !== 'commit_unknown' || check.kind === 'send';
   if (isTold || world.isRemoved || world.course === 'away') return;
   if (check.isDone) {
-    // Nothing tells a message without a name from others where it went; that it is gone is all there is to an expunge.
+    // Without a Message-ID a moved message cannot be found; for an expunge its absence is the whole outcome.
     if (check.isNamed || check.kind === 'expunge') check.status = 'committed';
     return;
   }
   putOff(world, check, check.terms.auto_commit || check.terms.undo_seconds > 0);
 }
 
-/** A person's word about what nobody could tell. */
+/** A person settles an unknown outcome. */
 export function resolve(check: ModelCheck, word: 'done' | 'not_done'): readonly string[] {
   if (check.status !== 'commit_unknown') return ['conflict'];
   end(check, word === 'done' ? 'committed' : 'commit_failed');

@@ -1,4 +1,4 @@
-/** What may happen to a check at the same moment in two gateways, and how each of them may end. */
+/** Pairs of calls on one approval at the same moment in two gateways, and their possible outcomes. */
 import { setTimeout } from 'node:timers/promises';
 import { endOverdue } from '../../../commands/approvals/commit-due.ts';
 import { discardDraftCapability } from '../../../commands/drafts/discard-draft.ts';
@@ -32,10 +32,10 @@ const ofDraft =
 
 const edit = ofDraft(patchDraftCapability, { text: 'Another text.' });
 
-/** The gateway's own work, whoever asked for it. */
+/** The gateway's own work, for any requester. */
 const work: Does = (scene, { calls }) => calls.pass(scene);
 
-/** Waits for the end of the check's time, and writes it down. */
+/** Waits for the expiry of the approval, and records it. */
 const expire: Does = async (scene, { ports }, { clock }) => {
   const over = await expiryOf(scene, ports);
   await setTimeout(Math.max(0, over - clock.now().getTime()));
@@ -54,7 +54,7 @@ const find = (events: readonly StoredEvent[], type: string): StoredEvent | undef
 const actorOf = (event: StoredEvent | undefined): string =>
   (event?.metadata['actor'] as { id: string } | undefined)?.id ?? 'nobody';
 
-/** The first did it, and the second was told that it is too late. */
+/** The first succeeded, and the second was refused as too late. */
 const oneOf = (winner: Side, { left, right }: Raced, refusals: readonly string[]): Verdict => {
   const [first, second] = winner === 'left' ? [left, right] : [right, left];
   return { winner, isFair: first === 'done' && refusals.includes(second) };
@@ -121,7 +121,7 @@ const onMessages: readonly Race[] = [
     approvedBy: APPROVED,
     ready: async (world, scene, { leadMs }) => {
       const left = (await expiryOf(scene, world.left.ports)) - world.clock.now().getTime();
-      // Who waits for the end of the time has no start to be given; the end itself comes sooner or later.
+      // Waiting for the expiry cannot get a head start; the expiry itself comes earlier or later.
       world.clock.advance(left - SOON_MS + Math.min(SOON_MS, leadMs));
     },
     left: commit(AGENT),
@@ -189,7 +189,7 @@ const onMessages: readonly Race[] = [
     approvedBy: [],
     left: vote('usr_anna'),
     right: vote('usr_bert', 'reject'),
-    // No is said in time until something runs; after it nobody approves any more.
+    // A rejection counts until something runs; after it no vote can approve.
     judge: ({ events, status, left, right }) => {
       const winner = actorOf(find(events, 'ApprovalVoteCast')) === 'usr_anna' ? 'left' : 'right';
       const first = winner === 'left' ? left === 'done' : TOO_LATE.includes(left);
@@ -217,7 +217,7 @@ const SOON_MS = 8;
 const approval = ({ contentHash: content_hash }: Scene, reason: string) =>
   ({ decision: 'approve', content_hash, reason }) as const;
 
-/** The other gateway hears of it within a second. */
+/** The other gateway receives it within a second. */
 async function judgeRevoked(raced: Raced, { left: { ports } }: RaceWorld): Promise<Verdict> {
   const { events, status, left, right } = raced;
   const revoked = await ports.events.readLast(`mailbox-${MAILBOX}`);

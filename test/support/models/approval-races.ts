@@ -1,4 +1,4 @@
-/** A check over which two gateways meet: what each did, what the streams say, and what truly happened. */
+/** An approval on which two gateways act at once: the answer of each, the streams, and the real result. */
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
 import type { PolicyEffect, PolicyRule } from '../../../commands/values/policy-document.ts';
@@ -17,7 +17,7 @@ export interface Replica {
   readonly calls: ApprovalCalls;
 }
 
-/** A check of its own message, or of its own draft. */
+/** An approval of its own message, or of its own draft. */
 export interface Scene extends Asked {
   readonly uid: number | null;
   readonly draftId: string | null;
@@ -27,17 +27,17 @@ export interface Race {
   readonly title: string;
   readonly kind: 'archive' | 'send';
   readonly policy: PolicyEffect;
-  /** Approvals given before the race. */
+  /** Votes given before the race. */
   readonly approvedBy: readonly PersonId[];
-  /** Right before it. */
+  /** Directly before it. */
   readonly ready?: (world: RaceWorld, scene: Scene, course: Racecourse) => Promise<void>;
   readonly left: (scene: Scene, replica: Replica, world: RaceWorld) => Promise<unknown>;
   readonly right: (scene: Scene, replica: Replica, world: RaceWorld) => Promise<unknown>;
-  /** What is wrong beside the rules of every check, a sentence each; and who was first. */
+  /** Errors beyond the rules of every approval, one sentence each; and the winner. */
   readonly judge: (raced: Raced, world: RaceWorld) => Verdict | Promise<Verdict>;
-  /** Puts things right for the next race. */
+  /** Restores the state for the next race. */
   readonly after?: (world: RaceWorld) => Promise<void>;
-  /** One of those nobody named: half as often. */
+  /** An additional race: run half as often. */
   readonly isExtra?: true;
   /** Only this side can ever win. */
   readonly always?: Side;
@@ -64,7 +64,7 @@ export class RaceWorld implements AsyncDisposable {
   readonly #twins: TwinCores;
   readonly #scenes = new Map<number, Scene>();
   readonly #writes = new Map<number, number>();
-  /** Writes that no commit had announced. */
+  /** Writes that no commit announced. */
   readonly #unannounced = new Set<string>();
 
   private constructor(twins: TwinCores, world: ApprovalWorld) {
@@ -90,13 +90,13 @@ export class RaceWorld implements AsyncDisposable {
     await this.bothKnow(await this.world.setPolicy(this.left.ports, [{ id: 'race', when, then }]));
   }
 
-  /** Until then the other gateway may not. */
+  /** Until then the other gateway may not know it. */
   async bothKnow(position: Position | null): Promise<void> {
     if (position === null) return;
     for (const { ports } of [this.left, this.right]) await ports.directory.waitFor(position);
   }
 
-  /** Once. `course` keeps who has a start. */
+  /** Runs one race. `course` keeps the lead. */
   async run(
     race: Race,
     course: Racecourse,
@@ -181,7 +181,7 @@ const replicaOf = (world: ApprovalWorld, core: Ports): Replica => {
   return { ports, calls: new ApprovalCalls(world, ports) };
 };
 
-/** A defect is no answer. */
+/** A defect is not an answer. */
 function toldOf(ended: Ended<unknown>): string {
   if (ended.status === 'fulfilled') return 'done';
   if (ended.reason instanceof GatewayError) return ended.reason.code;

@@ -1,4 +1,4 @@
-/** What may be done to checks, at random: mostly what leads on, and now and then what must not. */
+/** Random steps on approvals: mostly those that lead on, and occasionally those that must be refused. */
 import fc from 'fast-check';
 import type { Ballot } from './approval-model.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from './approval-terms-model.ts';
 import { AGENT, type CallerId, PEOPLE, type PersonId } from '../worlds/approval-world.ts';
 
-/** Each step by its name, and what it is about; `at` counts the checks back from the newest. */
+/** Each step by its name, with its arguments; `at` counts the approvals back from the newest. */
 export interface Steps {
   readonly ask: { readonly kind: Kind; readonly mode: Mode; readonly isNamed: boolean };
   readonly vote: { readonly at: number; readonly course: Course } & Ballot;
@@ -27,11 +27,11 @@ export interface Steps {
     readonly until: 'soon' | 'just_before' | 'deadline' | 'due' | 'day';
   };
   readonly policy: { readonly policy: PolicyName };
-  /** The gateway comes to every check by itself. */
+  /** The gateway processes every approval automatically. */
   readonly pass: { readonly course: Course };
   readonly grant: { readonly grant: 'whole' | 'narrow' | 'none' };
   readonly remove_mailbox: object;
-  /** By somebody else, with another program. */
+  /** By another user with another mail program. */
   readonly take_away: { readonly at: number };
   readonly draft: { readonly at: number; readonly change: 'edit' | 'discard' | 'send' };
   readonly resolve: { readonly at: number; readonly word: 'done' | 'not_done' };
@@ -46,13 +46,13 @@ const voters = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom<PersonId>('usr_adam', 'usr_anna', 'usr_bert') },
   { weight: 1, arbitrary: people },
 );
-/** Mostly what leads on. */
+/** Mostly the step that leads on. */
 const often = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof(
     { weight: 5, arbitrary: fc.constant(usual) },
     { weight: 1, arbitrary: fc.constantFrom(...others) },
   );
-/** Mostly the newest check. */
+/** Mostly the newest approval. */
 const at = often(0, 1, 2);
 const does = <Word extends string>(word: Word) => fc.constant(word);
 
@@ -132,7 +132,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: does('resolve'), at, word }) },
 );
 
-/** A policy, a request under it, and whatever comes then. */
+/** A policy, a request under it, and any further steps. */
 export const histories: fc.Arbitrary<readonly Step[]> = fc
   .tuple(policy, ask, fc.array(steps, { minLength: 4, maxLength: 22 }))
   .map(([first, second, rest]) => [first, second, ...rest]);

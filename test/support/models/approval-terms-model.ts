@@ -1,4 +1,6 @@
-/** What policy and mode make of a request, as `contract.md` 6 and 8 say it: a second, plain telling beside the deciders. */
+/**
+ * What policy and mode make of a request (`contract.md` 6 and 8), written a second time without the deciders.
+ */
 import { APPROVER_ROLES, type PolicyEffect } from '../../../commands/values/policy-document.ts';
 import { PEOPLE, type PersonId } from '../worlds/approval-world.ts';
 
@@ -32,14 +34,14 @@ export const POLICIES = {
 } as const satisfies Readonly<Record<string, PolicyEffect>>;
 export type PolicyName = keyof typeof POLICIES;
 
-/** What the mail server or the submission server does next. */
+/** The next behaviour of the mail server or the submission server. */
 export type Course = 'fine' | 'away' | 'never' | 'lost_undone' | 'lost_done';
 
-/** Everything a check depends on. */
+/** Everything an approval depends on. */
 export interface ModelWorld {
   now: number;
   policy: PolicyName;
-  /** `narrow`: what is left is to read, to ask, to commit and to cancel. */
+  /** `narrow`: only reading, requesting, committing and cancelling are left. */
   grant: 'whole' | 'narrow' | 'none';
   isRemoved: boolean;
   course: Course;
@@ -59,10 +61,10 @@ export interface Terms {
   readonly undo_seconds: number;
 }
 
-/** `contract.md` 8, of a rule that says nothing but "require". */
+/** `contract.md` 8, for a rule with only "require". */
 const SILENT = require();
 
-/** `contract.md` 8: where the rule is silent the mode decides; what policy allows nobody has to approve. */
+/** `contract.md` 8: where the rule is silent the mode decides; what policy allows requires no approval. */
 export function termsOf(mode: Mode, policy: PolicyName): Terms {
   const effect: PolicyEffect = POLICIES[policy];
   const rule = effect.decision === 'require' ? effect : SILENT;
@@ -79,7 +81,7 @@ export function termsOf(mode: Mode, policy: PolicyName): Terms {
   };
 }
 
-/** Below zero for a role that decides nothing. */
+/** Negative for a role that decides nothing. */
 export const rankOf = (role: string): number => APPROVER_ROLES.findIndex((each) => each === role);
 
 const eligible = ({ approver_role, exclude_owner }: Terms): readonly PersonId[] =>
@@ -87,7 +89,7 @@ const eligible = ({ approver_role, exclude_owner }: Terms): readonly PersonId[] 
     (id) => rankOf(PEOPLE[id]) >= rankOf(approver_role) && !(exclude_owner && id === 'usr_olga'),
   );
 
-/** Policy wants something now that the check's approvals did not give. */
+/** The policy now requires more than the votes of the approval gave. */
 export function isStricterNow(policy: PolicyName, terms: Terms): boolean {
   const now: PolicyEffect = POLICIES[policy];
   if (now.decision !== 'require') return now.decision === 'deny';
@@ -98,10 +100,10 @@ export function isStricterNow(policy: PolicyName, terms: Terms): boolean {
   );
 }
 
-/** `refused`: the codes one of which is answered. */
+/** `refused`: the possible error codes. */
 export type Admission = { readonly refused: readonly string[] } | { readonly check: Terms } | 'runs';
 
-/** The table of `contract.md` 6; a mail server that is away is met by whatever has to look at messages. */
+/** The table of `contract.md` 6; an unavailable mail server affects every request that must read messages. */
 export function admit(world: ModelWorld, kind: Kind, mode: Mode): Admission {
   if (world.grant === 'none' || world.isRemoved) return { refused: ['not_found', 'insufficient_scope'] };
   if (world.grant === 'narrow') return { refused: ['insufficient_scope'] };

@@ -1,13 +1,16 @@
 /**
- * The line between one gateway and its stores: proxies that know every message, and a point at which that gateway crashes.
- * From that moment nothing it does reaches the world, and nothing of the world reaches it.
+ * The line between one gateway and its stores: proxies that see every message, and a point at which that
+ * gateway crashes. From that moment the gateway and its environment no longer reach each other.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { type WireMessage, type WireName, WIRES } from '../servers/wire-messages.ts';
 
-/** The n-th message to a store, and whether it is lost with the crash or done, its answer never seen. */
+/**
+ * The n-th message to a store, and whether it is lost with the crash or processed without its answer
+ * arriving.
+ */
 export interface CrashPoint {
   readonly wire: WireName;
   /** From 0, counted from `record` or `crashAt` on. */
@@ -24,7 +27,7 @@ export interface Passed {
 export interface Target {
   readonly host: string;
   readonly port: number;
-  /** Where TLS is spoken, so that the messages can be read in between: what the target itself shows and trusts. */
+  /** For TLS connections, so that the proxy can read the messages: the target's own key and certificate. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
@@ -35,14 +38,14 @@ export class CrashLine {
   #passed: Passed[] = [];
   #point: CrashPoint | null = null;
   #down = false;
-  /** What to do at the point; true when the line goes on behind it. */
+  /** The action at the point; true when the line continues after it. */
   #onPoint: () => boolean = () => true;
 
   private constructor(isPoint: (message: Passed) => boolean) {
     this.#isPoint = isPoint;
   }
 
-  /** Listens before each target; `isPoint` leaves out what is not counted. */
+  /** Listens in front of each target; `isPoint` excludes messages that are not counted. */
   static async open(
     targets: Partial<Record<WireName, Target>>,
     isPoint: (message: Passed) => boolean = () => true,
@@ -78,7 +81,10 @@ export class CrashLine {
     return this.#passed;
   }
 
-  /** Crashes at the point, counted from now on; resolves when it was met. `onCrash` is called in that very moment. */
+  /**
+   * Crashes at the point, counted from now on; resolves when it was reached. `onCrash` is called at that
+   * moment.
+   */
   crashAt(point: CrashPoint, onCrash: () => void = () => undefined): Promise<void> {
     return this.#actAt(point, () => {
       onCrash();
@@ -87,7 +93,10 @@ export class CrashLine {
     });
   }
 
-  /** At the point, counted from now on, `onStop` is called; that message and all others pass. Resolves when it was met. */
+  /**
+   * At the point, counted from now on, calls `onStop`; that message and all others pass. Resolves when it was
+   * reached.
+   */
   stopAt(point: CrashPoint, onStop: () => void): Promise<void> {
     return this.#actAt(point, () => {
       onStop();
@@ -160,7 +169,7 @@ export class CrashLine {
     });
   }
 
-  /** What is to happen at this message; null lets it through. */
+  /** The action at this message; null lets it pass. */
   #meet(wire: WireName, label: string | null): CrashPoint['side'] | null {
     if (label === null || !this.#isPoint({ wire, label })) return null;
     const index = this.#passed.filter((earlier) => earlier.wire === wire).length;

@@ -1,6 +1,7 @@
 /**
- * Crashes an archive at any point, starts again, and gathers what happened: the log, the mailbox, and what the client was
- * told. One Postgres, event node and Dovecot serve all points; what crashes is a run of the gateway with its connections.
+ * Crashes an archive at any point, restarts, and gathers the results: the log, the mailbox, and the client's
+ * answers. One Postgres, event node and Dovecot serve all points; only a run of the gateway with its
+ * connections crashes.
  */
 import { randomUUID } from 'node:crypto';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
@@ -30,7 +31,7 @@ export interface Scenario {
   readonly withMessageId: boolean;
 }
 
-/** Messages that have arrived, and the request about them. */
+/** Messages that have arrived, and the request for them. */
 interface Scene {
   readonly key: string;
   readonly messages: readonly { readonly id: string; readonly subject: string; readonly source: string }[];
@@ -45,7 +46,7 @@ export class CrashWorld {
   readonly #home: RunHome;
   readonly #mailboxId: string;
   readonly #stage: CrashStage;
-  /** Read so far. It only grows, so that the whole of it is not read twice for every point. */
+  /** The log read so far. It only grows, so each point reads only the new part. */
   #log: readonly StoredEvent[] = [];
 
   private constructor(gateway: TestGateway, watched: WatchedMailbox, home: RunHome, mailboxId: string) {
@@ -66,7 +67,10 @@ export class CrashWorld {
     };
   }
 
-  /** A gateway that set everything up and stays: its projector and directory are what other processes would have. */
+  /**
+   * A gateway that set everything up and keeps running: its projector and directory are those of other
+   * processes.
+   */
   static async open(dovecot: TestDovecot, keyFile: string): Promise<CrashWorld> {
     const watched = await WatchedMailbox.open(dovecot, USER);
     const gateway = await startTestGateway({ env: { KEY_FILE: keyFile } });
@@ -82,7 +86,7 @@ export class CrashWorld {
     await this.#gateway.stop();
   }
 
-  /** Every message that one archive sends to its stores, in order, when nothing crashes. */
+  /** Every message of one archive to its stores without a crash, in order. */
   async rehearse(scenario: Scenario): Promise<readonly Passed[]> {
     const scene = await this.#arrange(scenario);
     const { leases, ids } = this.#home.shared;
@@ -91,7 +95,7 @@ export class CrashWorld {
     return await watchRun(
       this.#stage,
       (run) => this.#request(run, scene),
-      // The lease is given up behind the answer.
+      // The lease is released after the answer.
       async () => {
         await eventually(async () => {
           if ((await leases.holder(operationId)) !== null) throw new Error('still held');
@@ -100,7 +104,10 @@ export class CrashWorld {
     );
   }
 
-  /** Crashes at the point, starts again, lets the sweeper finish, repeats the request twice, and looks. */
+  /**
+   * Crashes at the point, restarts, lets the sweeper finish, repeats the request twice, and reads the
+   * results.
+   */
   async crash(scenario: Scenario, point: CrashPoint): Promise<Witness> {
     const scene = await this.#arrange(scenario);
     const answers = await this.#crashOnce(scene, point);
@@ -121,7 +128,7 @@ export class CrashWorld {
     };
   }
 
-  /** How many events are another now than when they were first read, or in another place. */
+  /** The number of events that changed their content or place since they were first read. */
   async changedEvents(): Promise<number> {
     const now = await wholeLog(this.#home.shared.events);
     return this.#log.filter(({ id }, index) => now[index]?.id !== id).length;
@@ -153,7 +160,7 @@ export class CrashWorld {
     this.#unknowable.push(...left.map(({ operationId }) => operationId));
   }
 
-  /** Operations on messages that nothing tells apart: looked at once each. */
+  /** Operations on indistinguishable messages: read once each. */
   readonly #unknowable: string[] = [];
 
   #unsettled({ sql }: Pick<Ports, 'sql'>): Promise<readonly Unsettled[]> {

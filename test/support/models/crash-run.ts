@@ -1,9 +1,9 @@
-/** Runs work in a gateway that crashes at a point of it, or that is only watched. */
+/** Runs work in a gateway that crashes at a chosen point, or that is only observed. */
 import type { CrashLine, CrashPoint, Passed } from './crash-line.ts';
 import { endLeasesOf } from './crashed-run.ts';
 import { type GatewayRun, openRun, type RunHome } from '../worlds/gateway-run.ts';
 
-/** What is to be run, and where. */
+/** The work to run, and its place. */
 export interface CrashStage {
   readonly home: RunHome;
   readonly openLine: () => Promise<CrashLine>;
@@ -13,7 +13,7 @@ export interface CrashStage {
 
 const MET_WITHIN_MS = 10_000;
 
-/** Every message that the work sends, in order, when nothing crashes. `settled`: what goes on behind its answer is over. */
+/** Every message of the work without a crash, in order. `settled`: the work after its answer has ended. */
 export async function watchRun(
   { openLine, behind }: CrashStage,
   work: (run: GatewayRun) => Promise<unknown>,
@@ -32,7 +32,10 @@ export async function watchRun(
   }
 }
 
-/** The crash, after which the leases are free, as when thirty seconds have passed. `isOver` tells the work that nobody hears it. */
+/**
+ * The crash, after which the leases are free, as after thirty seconds. `isOver` reports to the work that its
+ * caller is gone.
+ */
 export async function crashRun(
   { home, openLine, behind }: CrashStage,
   point: CrashPoint,

@@ -1,4 +1,4 @@
-/** A run of the gateway behind a crash line: where its stores seem to be, and what is done once it is dead. */
+/** A run of the gateway behind a crash line: the addresses of its stores, and the cleanup after its crash. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Sql } from '../../../commands/ports/ports.ts';
@@ -6,10 +6,10 @@ import type { CrashLine, Target } from './crash-line.ts';
 import { eventually } from '../worlds/gateway.ts';
 import type { RunHome } from '../worlds/gateway-run.ts';
 
-/** How Postgres lists the connections of runs that are to crash, each line under a name of its own. */
+/** The name under which Postgres lists connections of runs that will crash; each line has its own suffix. */
 const APPLICATION = 'behind the crash line';
 
-/** Host and port of a store's address, and what its TLS is made of. */
+/** Host and port of a store's address, and its TLS settings. */
 export function placeOf(url: string): Target {
   const { hostname, port, searchParams } = new URL(url);
   const place = { host: hostname, port: Number(port) };
@@ -27,7 +27,7 @@ export function atPort(url: string, port: number): string {
   return moved.href;
 }
 
-/** The same database through the line; Postgres knows who comes that way. */
+/** The same database through the line; Postgres can identify these connections. */
 export function databaseBehind(line: CrashLine, url: string): string {
   const database = new URL(atPort(url, line.portOf('postgres')));
   database.searchParams.set('application_name', `${APPLICATION} ${database.port}`);
@@ -44,7 +44,10 @@ export function behindTheLine(home: RunHome, line: CrashLine): RunHome {
   };
 }
 
-/** As if the thirty seconds of the dead run had passed: its leases are free. `databaseUrl`: as that run reached it. */
+/**
+ * As if the thirty seconds of the crashed run had passed: its leases are free. `databaseUrl`: the one that
+ * run used.
+ */
 export async function endLeasesOf(
   sql: Sql,
   { runId, databaseUrl }: { readonly runId: string; readonly databaseUrl: string },
@@ -54,7 +57,7 @@ export async function endLeasesOf(
   await sql.query('update work.lease set until = now() where run_id = $1', [runId]);
 }
 
-/** As if the thirty seconds of every process behind the line had passed, all of which are dead. */
+/** As if the thirty seconds of every crashed process behind the line had passed. */
 export async function endAllLeases(query: Query): Promise<void> {
   await connectionsGone(query, `like '${APPLICATION}%'`);
   for (const leases of ['work.lease', 'work.mailbox_lease'])
@@ -63,7 +66,7 @@ export async function endAllLeases(query: Query): Promise<void> {
 
 type Query = (statement: string) => Promise<readonly unknown[]>;
 
-/** What the server has in hand for a dead connection is committed yet: a lease it takes after its end would live on. */
+/** The server still commits what it has received from a dead connection: a lease taken late would survive. */
 const connectionsGone = (query: Query, named: string): Promise<void> =>
   eventually(async () => {
     const left = await query(

@@ -1,8 +1,8 @@
-/** What must hold of every event's envelope, read from the events as anybody may. */
+/** Invariants of every event's envelope, read from the events alone. */
 import { withPrefix } from '../../../commands/values/ids.ts';
 import type { StoredEvent } from '../../../commands/values/event.ts';
 
-/** A sentence for each rule that the streams of one mailbox's work break; none when all hold. */
+/** One sentence for each rule that the streams of one mailbox's work break; empty when all hold. */
 export function brokenEnvelopeRules(events: readonly StoredEvent[]): readonly string[] {
   const approvals = new Set(
     events.filter(({ type }) => type === 'ApprovalRequested').map(({ streamName }) => approvalIn(streamName)),
@@ -27,7 +27,7 @@ function brokenBy(
   const rules: readonly [string, boolean][] = [
     ['names no mailbox', metadata['mailbox_id'] === undefined],
     ['does not name its approval', approval !== null && told !== withPrefix('chk', approval)],
-    // A draft is frozen before the approval is asked for.
+    // A draft is frozen before the approval is requested.
     ['names an approval that is none', isOperation && approval === null && told !== undefined],
   ];
   return rules.flatMap(([sentence, isBroken]) => (isBroken ? [`${type} ${sentence}`] : []));

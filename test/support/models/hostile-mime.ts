@@ -1,4 +1,4 @@
-/** Messages that parsers are known to stumble over, made anew for these tests. */
+/** Messages that are known to break parsers, written for these tests. */
 export interface HostileMessage {
   readonly name: string;
   readonly raw: Buffer;
@@ -43,7 +43,7 @@ function inItself(depth: number): string[] {
   return ['Content-Type: message/rfc822', '', `Subject: level ${String(depth)}`, ...inner];
 }
 
-/** A TNEF signature, a key and one attribute that claims more bytes than there are. */
+/** A TNEF signature, a key and one attribute that declares more bytes than it has. */
 const TNEF = Buffer.from('789f3e220100010690080004000000ffffff7f00', 'hex').toString('base64');
 
 const UUENCODED = ['begin 644 cat.txt', '#0V%T', '`', 'end'];
@@ -317,7 +317,7 @@ const SAMPLES: Readonly<Record<string, (name: string) => Buffer>> = {
   'controls in the text': (name) => plain(name, '\u0001\u0002\u001b[2J\u007f\u0085\u009b'),
 };
 
-/** Every sample, its name in its subject where it has one. */
+/** Every sample, with its name in its subject where it has one. */
 export const HOSTILE_MESSAGES: readonly HostileMessage[] = Object.entries(SAMPLES).map(([name, make]) => ({
   name,
   raw: make(name),

@@ -1,4 +1,4 @@
-/** Messages at random whose parts, headers and encodings make no sense together. */
+/** Random messages with contradictory parts, headers and encodings. */
 import fc from 'fast-check';
 
 const CRLF = '\r\n';
@@ -77,7 +77,7 @@ function written(
   ];
 }
 
-/** Trees of parts at random, what is in them odd. */
+/** Random trees of parts with unusual contents. */
 export const hostileTree: fc.Arbitrary<Buffer> = fc
   .tuple(fc.array(header, { maxLength: 4 }), tree)
   .map(([headers, root]) =>

@@ -1,12 +1,12 @@
 /**
- * What must hold of a log and its mailbox whatever crashed in between. Written from the rules (`contract.md` 10 and 14), not
- * from the deciders: it reads the events as anybody may.
+ * Invariants of a log and its mailbox after any crash. Written from the rules (`contract.md` 10 and 14), not
+ * from the deciders: they read only the events.
  */
 import type { StoredEvent } from '../../../commands/values/event.ts';
 
 export type Outcome = 'done' | 'failed' | 'unknown' | 'skipped';
 
-/** One result as an event or an answer tells it. */
+/** One result as an event or an answer reports it. */
 export interface ToldResult {
   readonly message_id: string;
   readonly outcome: Outcome;
@@ -15,13 +15,13 @@ export interface ToldResult {
   readonly error?: { readonly code: string } | undefined;
 }
 
-/** An answer a client got, in the order it got them. */
+/** An answer a client received, in the order received. */
 export interface ToldAnswer {
   readonly operationId: string;
   readonly results: readonly ToldResult[];
 }
 
-/** A message that one archive (or other relocation) was asked for, and every place where it lies now. */
+/** A message of one archive (or other relocation), and every place that contains it now. */
 export interface WatchedMessage {
   readonly id: string;
   readonly source: string;
@@ -34,11 +34,11 @@ export interface Witness {
   readonly events: readonly StoredEvent[];
   readonly messages: readonly WatchedMessage[];
   readonly answers: readonly ToldAnswer[];
-  /** The same right after the crash, before anybody looked up or repeated anything. */
+  /** The same directly after the crash, before any lookup or repeat. */
   readonly atCrash?: Pick<Witness, 'events' | 'messages'>;
 }
 
-/** A sentence for each rule that is broken; none when all hold. */
+/** One sentence for each broken rule; empty when all hold. */
 export function brokenInvariants({ events, messages, answers, atCrash }: Witness): readonly string[] {
   const operations = operationsOf(events);
   return [
@@ -51,7 +51,7 @@ export function brokenInvariants({ events, messages, answers, atCrash }: Witness
   ];
 }
 
-/** An intent that was written later would hide it. */
+/** An intent written later would hide it. */
 function withoutIntent({ events, messages }: Pick<Witness, 'events' | 'messages'>): readonly string[] {
   const intended = new Set([...operationsOf(events).values()].flatMap(({ targets }) => targets));
   return messages
@@ -59,7 +59,7 @@ function withoutIntent({ events, messages }: Pick<Witness, 'events' | 'messages'
     .map(({ id }) => `message ${id} was changed without an intent`);
 }
 
-/** One operation as its stream tells it. */
+/** One operation as its stream records it. */
 interface Operation {
   readonly targets: readonly string[];
   readonly steps: number;
@@ -83,7 +83,7 @@ const NOTHING: Operation = {
 function operationsOf(events: readonly StoredEvent[]): ReadonlyMap<string, Operation> {
   const operations = new Map<string, Operation>();
   for (const event of events) {
-    // The claims of other routes' keys lie in streams of the same name.
+    // The claims of other routes' keys are in streams of the same name.
     if (!event.streamName.startsWith('operation-') || event.type.startsWith('Request')) continue;
     const id = event.streamName.slice('operation-'.length);
     operations.set(id, fold(operations.get(id) ?? NOTHING, event));
@@ -173,7 +173,10 @@ function brokenMessage(message: WatchedMessage, operations: readonly Operation[]
   return [...brokenCount(message, results), ...brokenVerdict(message, results)];
 }
 
-/** Exactly one; both after a crash of a move without MOVE, where the copy comes first and the answer says just that. */
+/**
+ * Exactly one; two after a crash of a move without MOVE, where the copy comes first and the answer reports
+ * exactly that.
+ */
 function brokenCount({ id, places }: WatchedMessage, results: readonly ToldResult[]): readonly string[] {
   if (places.length === 1) return [];
   if (places.length === 0) return [`message ${id} is lost`];
@@ -196,7 +199,7 @@ function brokenVerdict(
 const saysOnlyCopied = ({ outcome, error }: ToldResult): boolean =>
   outcome === 'failed' && error?.code === 'provider_rejected';
 
-/** What a client was told is in the log, and only `unknown` may be told differently later. */
+/** Every answer is in the log, and only `unknown` may change later. */
 function brokenAnswers(
   answers: readonly ToldAnswer[],
   operations: ReadonlyMap<string, Operation>,

@@ -1,4 +1,4 @@
-/** Fetched messages and filters at random, over few words so that filters meet messages. */
+/** Random messages and filters, over few words so that filters often match. */
 import fc from 'fast-check';
 import type { Filter } from '../../../commands/mail/mail-filter.ts';
 import type { Address, FetchedMessage } from '../../../commands/mail/message.ts';
@@ -13,7 +13,7 @@ const people: readonly Address[] = [
 const addresses = fc.subarray([...people]);
 const instants = fc.integer({ min: 0, max: 40 }).map((day) => new Date(Date.UTC(2025, 0, 1 + day, 12)));
 
-/** A message without a server: everything `matches` looks at. */
+/** A message without a server: everything `matches` reads. */
 export const messageArbitrary: fc.Arbitrary<FetchedMessage> = fc
   .record({
     uid: fc.integer({ min: 1, max: 10_000 }),

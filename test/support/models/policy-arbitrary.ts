@@ -1,4 +1,4 @@
-/** Random policies and random requests over few values, so that rules meet requests often. */
+/** Random policies and requests over few values, so that rules often match. */
 import fc from 'fast-check';
 import { APPROVER_ROLES, type Policy, type PolicyEffect } from '../../../commands/values/policy-document.ts';
 import type { PolicyFacts } from '../../../commands/policy/policy-facts.ts';
@@ -26,7 +26,7 @@ const some = <Value>(...values: readonly Value[]) =>
 const range = (most: number) =>
   fc.tuple(fc.nat(most), fc.nat(most)).map(([a, b]) => ({ min: Math.min(a, b), max: Math.max(a, b) }));
 
-/** Each condition is there in one of four rules. */
+/** Each condition is present in one of four rules. */
 const condition = fc.record(
   {
     actions: some(...ACTIONS),

@@ -1,4 +1,7 @@
-/** Two things done at once, again and again: whoever was late last time has a little start, so that both win now and then. */
+/**
+ * Two calls at once, repeatedly: the one that was late gets a small lead next time, so that each wins
+ * sometimes.
+ */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
 export type Side = 'left' | 'right';
@@ -8,14 +11,14 @@ export interface Sides<Answer> {
   readonly right: () => Promise<Answer>;
 }
 
-/** How one side ended: its answer, or what it threw. */
+/** The end of one side: its answer, or its error. */
 export type Ended<Answer> = PromiseSettledResult<Answer>;
 
-/** How far a lead moves after a race, more with each one that the same side wins, milliseconds. */
+/** Change of the lead after a race, more with each further win of the same side, milliseconds. */
 const FIRST_STEP_MS = 0.4;
 const STEP_GROWTH = 1.6;
 const MOST_STEP_MS = 10;
-/** How much each side strays at random. */
+/** Random deviation of each side, milliseconds. */
 const STRAY_MS = 1.5;
 const MOST_LEAD_MS = 100;
 
@@ -24,18 +27,18 @@ export class Racecourse {
   #stepMs = FIRST_STEP_MS;
   #last: Side | null = null;
 
-  /** How much later the left one starts, milliseconds; below zero it has the start. */
+  /** Delay of the left side's start, milliseconds; negative when it has the lead. */
   get leadMs(): number {
     return this.#leadMs;
   }
 
-  /** Both at once; `tell` before the next race. */
+  /** Runs both at once; call `tell` before the next race. */
   async run<Answer>({ left, right }: Sides<Answer>): Promise<readonly [Ended<Answer>, Ended<Answer>]> {
     const lead = this.#leadMs + (Math.random() * 2 - 1) * STRAY_MS;
     return await Promise.allSettled([after(lead, left), after(-lead, right)]);
   }
 
-  /** Who was first. */
+  /** Records the winner. */
   tell(winner: Side): void {
     this.#stepMs = winner === this.#last ? Math.min(MOST_STEP_MS, this.#stepMs * STEP_GROWTH) : FIRST_STEP_MS;
     this.#last = winner;
@@ -44,7 +47,7 @@ export class Racecourse {
   }
 }
 
-/** A timer counts in whole milliseconds, and late: the last ones are waited for awake. */
+/** A timer counts whole milliseconds and fires late: the last ones are spent in a busy wait. */
 async function after<Answer>(milliseconds: number, work: () => Promise<Answer>): Promise<Answer> {
   const startAt = performance.now() + milliseconds;
   if (milliseconds > 3) await setTimeout(milliseconds - 2);

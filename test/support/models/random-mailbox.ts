@@ -1,4 +1,4 @@
-/** Messages and queries at random, from a seed: odd encodings, dates, threads, attachments, marks for deletion. */
+/** Seeded random messages and queries: odd encodings, dates, threads, attachments, `\Deleted` flags. */
 import fc from 'fast-check';
 import type { Filter } from '../../../commands/mail/mail-filter.ts';
 import { type MailQuery, ORDERS } from '../../../commands/mail/query.ts';
@@ -34,7 +34,7 @@ const FLAGS = ['\\Seen', '\\Flagged', '\\Answered', '\\Draft', '$Work', 'Later',
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2025, 0, 1, 12);
 
-/** Few days, so that many messages share one; some to the second. */
+/** Few days, so that many messages share one; some are precise to the second. */
 const instants = fc
   .tuple(fc.integer({ min: 0, max: 20 }), fc.constantFrom(0, 0, 1_000, 3_600_000))
   .map(([day, offset]) => new Date(START + day * DAY_MS + offset));

@@ -1,6 +1,6 @@
 /**
- * Crashes a send, or the filing of its Sent copy, at any point, starts again, and gathers what happened: the log, what the
- * submission server accepted, what lies in Sent, and what the client was told.
+ * Crashes a send, or the filing of its Sent copy, at any point, restarts, and gathers the results: the log,
+ * the messages the submission server accepted, the Sent folder, and the client's answers.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -27,10 +27,13 @@ import { askAndApprove, askToSend, passOver, type Senders } from '../worlds/send
 import { SendingWorld } from '../worlds/sending-world.ts';
 import { signInOwner } from '../worlds/sign-in.ts';
 
-/** What crashes: the request, the same with a person's approval before it goes out, or the filing of the copy after it. */
+/**
+ * The crashed work: the request, the request with a person's approval before the send, or the later filing of
+ * the copy.
+ */
 export type CrashedWork = 'send' | 'checked_send' | 'file_copy';
 
-/** Sends to it wait for a person, and are committed with the vote. */
+/** Sends to it wait for a person, and the vote commits them. */
 const CHECKED_DOMAIN = 'checked.example';
 
 interface Scene {
@@ -74,7 +77,10 @@ export class SendCrashes {
     };
   }
 
-  /** A gateway that set everything up and stays, as other processes would; it works on no mailbox itself. */
+  /**
+   * A gateway that set everything up and keeps running, as other processes would; it works on no mailbox
+   * itself.
+   */
   static async open(dovecot: TestDovecot): Promise<SendCrashes> {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-send-crash-'));
     const keyFile = join(folder, 'master.key');
@@ -98,7 +104,7 @@ export class SendCrashes {
     return new SendCrashes({ world, senders }, server, home, folder);
   }
 
-  /** Who may decide checks here, and in whose name they are asked for. */
+  /** The people who may decide approvals here, and the requester. */
   get deciders(): Deciders {
     const { userId } = this.#senders.owner;
     return { roles: { [userId]: 'owner' }, behindId: userId };
@@ -110,7 +116,7 @@ export class SendCrashes {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** Every message that the work sends to its stores and servers, in order, when nothing crashes. */
+  /** Every message of the work to its stores and servers without a crash, in order. */
   async rehearse(work: CrashedWork): Promise<readonly Passed[]> {
     const scene = await this.#arrange(work);
     return await watchRun(
@@ -125,7 +131,10 @@ export class SendCrashes {
     );
   }
 
-  /** Crashes at the point, starts again, goes on until it is settled, repeats the request twice, and looks. */
+  /**
+   * Crashes at the point, restarts, continues until it is settled, repeats the request twice, and reads the
+   * results.
+   */
   async crash(work: CrashedWork, point: CrashPoint): Promise<SendWitness> {
     const scene = await this.#arrange(work);
     const told: ToldSend[] = [];
@@ -177,7 +186,7 @@ export class SendCrashes {
     return scene;
   }
 
-  /** As after a send; without its operation no worker of the gateway takes it up. */
+  /** The state after a send; without its operation no worker of the gateway claims it. */
   async #sent(scene: Scene): Promise<void> {
     const { shared: ports } = this.#home;
     const { state, revision } = await loadAggregate(ports.events, draft, scene.draftId);
@@ -205,7 +214,7 @@ export class SendCrashes {
     });
   }
 
-  /** Repeats the request until it is answered for good; unknown is an answer. */
+  /** Repeats the request until its answer is final; unknown is an answer. */
   #settle(run: GatewayRun, work: 'send' | 'checked_send', scene: Scene): Promise<ToldSend> {
     const operationId = this.#operationId(scene);
     return eventually(async () => {

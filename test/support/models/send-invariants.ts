@@ -1,6 +1,6 @@
 /**
- * What must hold of a send whatever crashed in between. Written from the rules (`contract.md` 7, 10 and 14), not from the
- * deciders: it reads the events as anybody may.
+ * Invariants of a send after any crash. Written from the rules (`contract.md` 7, 10 and 14), not from the
+ * deciders: they read only the events.
  */
 import type { StoredEvent } from '../../../commands/values/event.ts';
 
@@ -12,11 +12,11 @@ export interface ToldSend {
 export interface SendWitness {
   /** The operation's stream and the draft's. */
   readonly events: readonly StoredEvent[];
-  /** Messages of the draft that the submission server took. */
+  /** Messages of the draft that the submission server accepted. */
   readonly accepted: number;
   /** Copies in the Sent folder. */
   readonly copies: number;
-  /** In the order the client got them; the last ones after everything was settled. */
+  /** In the order received; the last ones after everything was settled. */
   readonly told: readonly ToldSend[];
   readonly atCrash: Pick<SendWitness, 'events' | 'accepted'>;
 }
@@ -24,7 +24,7 @@ export interface SendWitness {
 const OUTCOMES: ReadonlySet<string> = new Set(['DraftSent', 'DraftSendFailed', 'DraftSendUnknown']);
 const FINAL: ReadonlySet<string> = new Set(['completed', 'provider_rejected', 'outcome_unknown']);
 
-/** A sentence for each rule that is broken; none when all hold. */
+/** One sentence for each broken rule; empty when all hold. */
 export function brokenSendRules(witness: SendWitness): readonly string[] {
   const { events, accepted, copies, told, atCrash } = witness;
   const types = events.map(({ type }) => type);
@@ -50,7 +50,7 @@ export function brokenSendRules(witness: SendWitness): readonly string[] {
 
 type Rule = readonly [sentence: string, isBroken: boolean];
 
-/** What was asked for ends, in both streams. */
+/** Every request ends, in both streams. */
 function brokenEnds(types: readonly string[]): readonly Rule[] {
   const isIntended = types.includes('SendIntended');
   const hasOutcome = types.some((type) => OUTCOMES.has(type));
@@ -61,7 +61,7 @@ function brokenEnds(types: readonly string[]): readonly Rule[] {
   ];
 }
 
-/** The same for a copy of a message that was sent before: one lies in Sent, and the log says so once. */
+/** The same for a copy of a message sent before: one is in Sent, and the log reports it once. */
 export function brokenCopyRules({ events, copies }: SendWitness): readonly string[] {
   const filed = events.filter(({ type }) => type === 'SentCopyFiled').length;
   return [
@@ -76,7 +76,7 @@ const fenced = (events: readonly StoredEvent[]): boolean =>
 const count = (types: readonly string[], wanted: string): number =>
   types.filter((type) => type === wanted).length;
 
-/** Only what was unknown may be told differently afterwards. */
+/** Only an unknown outcome may change afterwards. */
 function isToldTwice(told: readonly ToldSend[]): boolean {
   const final = told.map(({ code }) => code).filter((code) => FINAL.has(code) && code !== 'outcome_unknown');
   return new Set(final).size > 1;

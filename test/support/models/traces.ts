@@ -1,8 +1,8 @@
-/** Whether a log gives away what it must not tell: the text itself, or a plain hash that a guess can be held against. */
+/** Finds secrets in a log: the text itself, or a plain hash that can be compared with guesses. */
 import { createHash } from 'node:crypto';
 import type { Sql } from '../../../commands/ports/ports.ts';
 
-/** Data and metadata of every event as the embedded node stores them, byte for byte; `type` of each beside. */
+/** Data and metadata of every event as the embedded node stores them, byte for byte, with its `type`. */
 export async function storedBytes(
   sql: Sql,
 ): Promise<readonly { readonly type: string; readonly raw: string }[]> {
@@ -12,7 +12,7 @@ export async function storedBytes(
   );
 }
 
-/** A sentence for each event that tells one of the texts in one of these forms. */
+/** One sentence for each event that contains one of the texts in one of these forms. */
 export function tracesOf(
   events: readonly { readonly type: string; readonly raw: string }[],
   texts: readonly string[],

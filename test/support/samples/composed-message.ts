@@ -1,4 +1,4 @@
-/** A composed message read by another parser, and the bytes themselves looked at. */
+/** A composed message, read by another parser, with its bytes inspected. */
 import { expect } from 'chai';
 import { type ParsedMail, simpleParser } from 'mailparser';
 import type { MessageToCompose } from '../../../commands/ports/message-composer.ts';
@@ -7,7 +7,7 @@ import { messageComposer } from '../../../infra/mail/compose-message.ts';
 export interface ReadMessage {
   readonly raw: Buffer;
   readonly parsed: ParsedMail;
-  /** Names of the header fields at the top, lower case, in their order. */
+  /** Names of the top-level header fields, lower case, in order. */
   readonly headerNames: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export async function* bytesOf(...pieces: (string | Uint8Array)[]): AsyncGenerat
   for (const piece of pieces) yield await Promise.resolve(Buffer.from(piece));
 }
 
-/** Composes and reads it back; what every message has to keep is checked on the way. */
+/** Composes the message and reads it back; asserts the properties that every message must keep. */
 export async function composed(message: MessageToCompose): Promise<ReadMessage> {
   const pieces: Uint8Array[] = [];
   for await (const piece of messageComposer.compose(message)) pieces.push(piece);

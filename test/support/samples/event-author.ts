@@ -1,4 +1,7 @@
-/** Events for tests, written as the gateway writes them: an exact revision, a checked schema, a whole envelope. */
+/**
+ * Events for tests, written as the gateway writes them: an exact revision, a validated schema, a complete
+ * envelope.
+ */
 import { randomUUID } from 'node:crypto';
 import { eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { appendFacts, type Author } from '../../../commands/kernel/decide-and-append.ts';
@@ -29,12 +32,12 @@ export const sampleAuthor = (orgId: string | null, changes: Partial<Author> = {}
   ...changes,
 });
 
-/** Text marked as sealed and nothing more; `openSample` reads it. */
+/** Text only marked as sealed; `openSample` reads it. */
 export const sealSample = (text: string): Sealed => `sealed:${text}` as Sealed;
 export const openSample = (sealed: Sealed): Promise<string | null> =>
   Promise.resolve(sealed.startsWith('sealed:') ? sealed.slice('sealed:'.length) : null);
 
-/** Appends facts at the end of a stream, wherever that is. */
+/** Appends facts at the end of a stream, at any revision. */
 export async function happened(
   events: EventStore,
   stream: string,

@@ -1,7 +1,7 @@
 import type { PolicyEntry } from '../../../commands/ports/directory.ts';
 import { PolicyRules } from '../../../commands/values/policy-document.ts';
 
-/** A policy as the directory has it: rules with their defaults filled in, and of the rest what a test is about. */
+/** A policy as the directory has it: rules with their defaults, and the fields that a test is about. */
 export const policyEntry = (
   rules: readonly unknown[],
   more: Partial<Omit<PolicyEntry, 'rules'>> = {},

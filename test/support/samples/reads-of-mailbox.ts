@@ -1,4 +1,4 @@
-/** Every read over REST that looks into the folders of a mailbox, in the form a call takes. */
+/** Every REST read of a mailbox's folders, in the form of a call. */
 export const readsOfMailbox = (
   id: string,
 ): readonly (readonly [method: string, path: string, body?: object])[] => [

@@ -1,4 +1,4 @@
-/** Checks in a log: an operation that waits, asked for by somebody on some mailbox. */
+/** Approvals in a log: an operation that waits, with a requester and a mailbox. */
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { Fact } from '../../../commands/values/event.ts';
 import type { EventStore } from '../../../commands/ports/event-store.ts';
@@ -17,7 +17,7 @@ export interface SampleCheck {
   readonly terms?: Partial<typeof SAMPLE_EVENTS.ApprovalRequested.terms>;
 }
 
-/** Somebody who acts without a person at the keyboard. */
+/** An author who acts without a person at the keyboard. */
 export const authorOf = (id: string, orgId = ORG): Author =>
   sampleAuthor(orgId, {
     actor: { type: id.startsWith('agt') ? 'agent' : 'person', id, token_id: null, session_id: null },
@@ -25,7 +25,7 @@ export const authorOf = (id: string, orgId = ORG): Author =>
 
 export const IN_A_DAY = new Date(Date.now() + 86_400_000).toISOString();
 
-/** The first append of an operation that has to wait. */
+/** The first append of an operation that must wait. */
 export const requestFacts = (check: SampleCheck = {}): readonly Fact<AnyEvent>[] => [
   {
     type: 'OperationSubmitted',
@@ -55,13 +55,13 @@ export const requestFacts = (check: SampleCheck = {}): readonly Fact<AnyEvent>[]
   },
 ];
 
-/** Asks for `opn_<name>`; the check is `chk_<name>`. */
+/** Requests `opn_<name>`; the approval is `chk_<name>`. */
 export async function askedFor(events: EventStore, name: string, check: SampleCheck = {}): Promise<void> {
   const author = authorOf(check.requester ?? AGENT, check.orgId);
   await happened(events, `operation-opn_${name}`, requestFacts(check), author);
 }
 
-/** Whatever follows in the stream of `opn_<name>`, as its sample has it where nothing else is said. */
+/** Later events in the stream of `opn_<name>`, with the sample's values as defaults. */
 export async function wentOn(
   events: EventStore,
   name: string,

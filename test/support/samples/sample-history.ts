@@ -53,7 +53,7 @@ export const mailboxAdded = (number = 1): Fact<AnyEvent> => ({
   },
 });
 
-/** The two appends of an operation that moved `done` messages and knows nothing of `unknown` others. */
+/** The two appends of an operation that moved `done` messages and has `unknown` others. */
 export async function operated(
   events: EventStore,
   operationId: string,

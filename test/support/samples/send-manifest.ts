@@ -1,4 +1,4 @@
-/** The manifest of an innocent send, for tests that make it less so. */
+/** The manifest of a harmless send, which tests modify. */
 import type { SendManifest } from '../../../commands/operations/manifest.ts';
 
 export const sendManifest = (changes: Partial<SendManifest['headers']> = {}): SendManifest => {

@@ -3,7 +3,9 @@ import type { StoredEvent } from '../../../commands/values/event.ts';
 
 const PAGE = 500;
 
-/** Every event of `$all` from its start, in order, without system events; what is `known` of it is not read again. */
+/**
+ * Every event of `$all` from its start, in order, without system events; the `known` part is not read again.
+ */
 export async function wholeLog(
   events: Pick<EventStore, 'readAll'>,
   known: readonly StoredEvent[] = [],

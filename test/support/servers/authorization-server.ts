@@ -1,4 +1,7 @@
-/** A real authorization server on loopback, as Google's and Microsoft's are to a gateway: codes, rotated refresh tokens, revocation. */
+/**
+ * A real authorization server on loopback that behaves like Google's and Microsoft's: codes, rotated refresh
+ * tokens, revocation.
+ */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -14,21 +17,21 @@ export interface AuthorizationServerOptions {
   /** The gateway's callback. */
   readonly redirectUri: string;
   readonly accessTokenSeconds?: number;
-  /** What the provider says of the account that signed in; the login is its address. */
+  /** The provider's claims about the signed-in account; the login is its address. */
   readonly claimsOf?: (login: string) => Readonly<Record<string, unknown>>;
 }
 
-/** What the token endpoint does instead of answering. */
+/** The fault of the token endpoint instead of an answer. */
 export type TokenFault = 'server_error' | 'hang-up' | 'hang-up-after' | 'hold-after' | null;
 
 export class AuthorizationServer {
   readonly issuer: string;
-  /** Grants that were asked for at the token endpoint, oldest first. */
+  /** Grants requested at the token endpoint, oldest first. */
   readonly grants: string[] = [];
   fault: TokenFault = null;
-  /** Answers that `hold-after` keeps to itself, the provider's work done. */
+  /** Answers that `hold-after` withholds; the provider's work is done. */
   held = 0;
-  /** How long the token endpoint thinks. */
+  /** Delay of the token endpoint. */
   delayMs = 0;
   readonly #provider: Provider;
   readonly #server: http.Server;
@@ -45,7 +48,7 @@ export class AuthorizationServer {
     });
   }
 
-  /** For Dovecot: whose token it is, if it is good. */
+  /** For Dovecot: the owner of a token, if it is valid. */
   get introspectionUrl(): string {
     return `${this.issuer}/dovecot`;
   }
@@ -54,13 +57,13 @@ export class AuthorizationServer {
     return this.grants.filter((grant) => grant === 'refresh_token').length;
   }
 
-  /** The address whose access token this is; null when it is none, or no longer. */
+  /** The address this access token belongs to; null when it is invalid or has ended. */
   async accountOf(accessToken: string): Promise<string | null> {
     const token = await this.#provider.AccessToken.find(accessToken);
     return token?.accountId ?? null;
   }
 
-  /** An access token without anybody signing in. */
+  /** An access token without a sign-in. */
   async issueAccessToken(login: string): Promise<string> {
     const client = await this.#provider.Client.find(CLIENT_ID);
     if (!client) throw new Error('the gateway is no client');
@@ -76,17 +79,17 @@ export class AuthorizationServer {
     return await token.save();
   }
 
-  /** Ends one access token before its time, as a provider may. */
+  /** Ends one access token early, as a provider may. */
   async endAccessToken(accessToken: string): Promise<void> {
     await (await this.#provider.AccessToken.find(accessToken))?.destroy();
   }
 
-  /** True while the refresh token could be used. */
+  /** True while the refresh token is valid. */
   async knowsRefreshToken(refreshToken: string): Promise<boolean> {
     return (await this.#provider.RefreshToken.find(refreshToken)) !== undefined;
   }
 
-  /** The account's owner ends it in the account's settings. */
+  /** Revocation by the account's owner, in the account's settings. */
   async revokeGrantOf(refreshToken: string): Promise<void> {
     const token = await this.#provider.RefreshToken.find(refreshToken);
     const grantId = token?.grantId;
@@ -114,7 +117,7 @@ export class AuthorizationServer {
     } else if (this.fault === 'server_error') {
       response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"server_error"}');
     } else {
-      // The provider has done its work when the answer gets lost.
+      // The provider has done its work when the answer is lost.
       if (this.fault === 'hang-up-after') response.end = () => response.destroy();
       if (this.fault === 'hold-after') response.end = () => this.#hold(response);
       await answer(Object.assign(request, { body: Object.fromEntries(new URLSearchParams(body)) }), response);

@@ -1,4 +1,6 @@
-/** A real Chromium for one test file: pages that tell what went wrong in them and where they wanted to go. */
+/**
+ * A real Chromium for one test file: its pages report their errors and the foreign addresses they request.
+ */
 import {
   type Browser,
   type BrowserContext,
@@ -9,21 +11,21 @@ import {
 } from 'playwright-core';
 import { ensureChromium } from './ensure-chromium.ts';
 
-/** Nothing beside the pages of the tests: no services of the maker, no sandbox, which root cannot have. */
+/** Nothing besides the pages of the tests: no vendor services, no sandbox, which root cannot have. */
 const ARGUMENTS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-default-apps',
 ]; // prettier-ignore
 const WITHIN_MS = 8_000;
-/** A refused call is an answer like any other; Chromium writes a line all the same. */
+/** A refused call is a normal answer, but Chromium logs a line for it. */
 const REFUSED_CALL = /^Failed to load resource: the server responded with a status of [45]\d\d/;
 
-/** One person's browser: cookies, storage and pages of its own. */
+/** One person's browser, with its own cookies, storage and pages. */
 export class BrowserPerson {
   readonly page: Page;
-  /** Errors of scripts, of the policy (CSP, Trusted Types) and of loading, as the browser tells them. */
+  /** Errors of scripts, of the policy (CSP, Trusted Types) and of loading, as the browser reports them. */
   readonly errors: string[] = [];
-  /** Addresses asked for that are not of the origin given. */
+  /** Requested addresses outside the given origin. */
   readonly foreignRequests: string[] = [];
   readonly context: BrowserContext;
 
@@ -65,7 +67,9 @@ export class TestBrowser {
   }
 }
 
-/** Starts a browser; skips the calling suite where there is none. In CI `ensureChromium` has thrown before. */
+/**
+ * Starts a browser; skips the calling suite where there is none. In CI `ensureChromium` has already thrown.
+ */
 export async function requireBrowser(context: Mocha.Context): Promise<TestBrowser> {
   const executablePath = await ensureChromium();
   if (executablePath === null) return context.skip();

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * `before`: the command never reaches the server. `after`: the server has done it, its answer never arrives. `hang`:
- * the answer is held back and the line stays open.
+ * `before`: the command never reaches the server. `after`: the server has executed it, its answer never
+ * arrives. `hang`: the answer is held back and the connection stays open.
  */
 export type Cut = 'before' | 'after' | 'hang';
 
-/** How long the server gets to do what the cut command asks for, once its answer has begun. */
+/** Time for the server to execute the cut command after its answer has begun. */
 const DRAIN_MS = 50;
 
 export class CuttingProxy {
@@ -16,17 +16,17 @@ export class CuttingProxy {
   readonly #target: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();
   #cut: { readonly command: RegExp; readonly where: Cut } | null = null;
-  /** What matches is taken out of the server's answers. */
+  /** Matches are removed from the server's answers. */
   hide: RegExp | null = null;
   /** A command that matches is answered with NO and does not reach the server. */
   refuse: RegExp | null = null;
-  /** What a client says after a command that matches waits with it. */
+  /** Client bytes after a matching command wait with it. */
   delay: { readonly command: RegExp; readonly ms: number } | null = null;
   /** Every IDLE ends as soon as the server has begun it. */
   endsIdleAtOnce = false;
   /** The server's end of connections on which a client idles (IDLE, RFC 2177). */
   readonly #idling = new Set<Socket>();
-  /** Connections taken so far. */
+  /** Connections accepted so far. */
   connections = 0;
   /** Client bytes so far, as text. */
   transcript = '';
@@ -44,7 +44,7 @@ export class CuttingProxy {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** The next command that matches meets the cut; after that all goes through again. */
+  /** The next matching command is cut; after that everything passes again. */
   cutAt(command: RegExp, where: Cut): void {
     this.#cut = { command, where };
   }
@@ -54,7 +54,7 @@ export class CuttingProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The server ends every IDLE with its tagged answer; the clients said no DONE. Tells how many there were. */
+  /** The server ends every IDLE with its tagged answer, without a client's DONE. Returns their number. */
   endIdle(): number {
     const count = this.#idling.size;
     for (const upstream of this.#idling) upstream.write('DONE\r\n');

@@ -1,4 +1,4 @@
-/** Real programs the tests need: found on this machine, or installed when this is root on a machine with apt. */
+/** Real programs the tests need: found on this machine, or installed under root on a machine with apt. */
 import { execFile } from 'node:child_process';
 import { access, rename, rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -8,16 +8,16 @@ const POLICY = '/usr/sbin/policy-rc.d';
 const INSTALL_TIMEOUT_MS = 180_000;
 
 export interface DebianProgram {
-  /** With what it is to the tests, for example `Dovecot, the IMAP server of the tests`. */
+  /** The program and its purpose, for example `Dovecot, the IMAP server of the tests`. */
   readonly title: string;
-  /** Said where it cannot be had. */
+  /** Printed where it is unavailable. */
   readonly notice: string;
   readonly packages: readonly string[];
-  /** Resolves with its path or name, null where it is not. */
+  /** Resolves with its path or name, null without one. */
   readonly find: () => Promise<string | null>;
 }
 
-/** The program. Null, with a line on standard error, where it cannot be had; with `CI` set that throws. */
+/** The program. Null, with a line on standard error, where it is unavailable; throws when `CI` is set. */
 export async function ensureProgram(program: DebianProgram): Promise<string | null> {
   const found = (await program.find()) ?? (await install(program));
   if (found !== null) return found;
@@ -52,7 +52,10 @@ async function install({ title, packages, find }: DebianProgram): Promise<string
   });
 }
 
-/** Debian starts what it installs unless this script says no (invoke-rc.d: 101 = forbidden); it is put back afterwards. */
+/**
+ * Debian starts installed services unless this script forbids it (invoke-rc.d: 101 = forbidden); it is
+ * restored afterwards.
+ */
 async function withoutServiceStarts<T>(work: () => Promise<T>): Promise<T> {
   const aside = `${POLICY}.before-tests`;
   const had = await rename(POLICY, aside).then(

@@ -17,22 +17,22 @@ export interface DovecotAccount {
 export interface DovecotSettings {
   readonly folder: string;
   readonly ports: DovecotPorts;
-  /** Who owns the mail; the server itself runs as this account too unless it is started by root. */
+  /** The owner of the mail; the server itself also runs as this account unless root starts it. */
   readonly account: DovecotAccount;
   readonly asRoot: boolean;
-  /** The password of every user, without blanks; any user name is a mailbox of its own. */
+  /** The password of every user, without blanks; each user name is a separate mailbox. */
   readonly password: string;
-  /** A file that says where access tokens are checked (RFC 7662); null = passwords only. */
+  /** A file that names the introspection endpoint for access tokens (RFC 7662); null = passwords only. */
   readonly introspectionFile: string | null;
   /** PEM files; without them there is no TLS. */
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
-  /** What the server says it can; null = everything it can. */
+  /** The capabilities the server announces; null = all it has. */
   readonly capability: string | null;
   /** SPECIAL-USE attributes on the standard folders. */
   readonly specialUse: boolean;
-  /** Whether mail is taken by LMTP, which is a package of its own on many systems. */
+  /** Whether the server accepts mail over LMTP, which is a separate package on many systems. */
   readonly lmtp: boolean;
-  /** Connections of one user; the next login is refused with the code LIMIT. */
+  /** Connections per user; the next login is refused with the code LIMIT. */
   readonly maxUserConnections: number;
   /** Connections at once; absent = 500. */
   readonly mostClients?: number;
@@ -64,7 +64,7 @@ const general = ({
   introspectionFile,
   lmtp,
 }: DovecotSettings): string[] => [
-  // The system tells an account's programs of changes only so often (inotify: 128 at once). Without, Dovecot would look
+  // The system limits change notifications per account (inotify: 128 at once). Without them Dovecot polls
   // every 30 seconds.
   'mailbox_idle_check_interval = 1 secs',
   `base_dir = ${join(folder, 'run')}`,
@@ -74,7 +74,7 @@ const general = ({
   'listen = 127.0.0.1',
   'disable_plaintext_auth = no',
   `auth_mechanisms = ${PASSWORD_MECHANISMS}${introspectionFile === null ? '' : ` ${TOKEN_MECHANISMS}`}`,
-  // Failed logins would take seconds, more with each one from the same address.
+  // Failed logins would take seconds, longer with each one from the same address.
   'auth_failure_delay = 0',
   'first_valid_uid = 1',
   'first_valid_gid = 1',

@@ -22,18 +22,18 @@ export interface DovecotOptions extends Pick<
   /** Absent = no LMTP. */
   readonly lmtp?: boolean;
   readonly program: string;
-  /** Ports of an earlier run that clients still know; absent = free ones. */
+  /** Ports of an earlier run that clients still use; absent = free ones. */
   readonly ports?: DovecotPorts;
 }
 
 export interface DovecotProcess {
   readonly ports: DovecotPorts;
   readonly configFile: string;
-  /** Ends every process of the server; `SIGKILL` when it should look like a crash. */
+  /** Ends every process of the server; `SIGKILL` simulates a crash. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** Distributions put it where a plain user's PATH does not reach. */
+/** Distributions install it outside a plain user's PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 const START_TIMEOUT_MS = 10_000;
 const STOP_PATIENCE_MS = 1_000;
@@ -64,7 +64,7 @@ export async function mailAccount(): Promise<DovecotAccount> {
   return { user: String(other.uid), uid: other.uid, group: String(other.gid), gid: other.gid };
 }
 
-/** Starts the server; resolves when it takes connections. Throws one sentence naming the log when it does not. */
+/** Starts the server; resolves when it accepts connections. Throws one sentence naming the log otherwise. */
 export async function startDovecot(options: DovecotOptions): Promise<DovecotProcess> {
   const { folder } = options;
   const account = await mailAccount();
@@ -99,7 +99,10 @@ interface ProcessGroup {
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** A program in a group of its own. Signals go to the group: Dovecot's children outlive their master otherwise. */
+/**
+ * A program in its own process group. Signals go to the group: Dovecot's children otherwise outlive their
+ * master.
+ */
 function spawnGroup(program: string, flags: readonly string[]): ProcessGroup {
   const child = spawn(program, flags, { stdio: 'ignore', detached: true });
   // The server alone never keeps this process alive.
@@ -139,12 +142,12 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    // The group may have ended by itself.
+    // The group may have ended already.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
-/** A server whose starter was killed still holds the folder: it is ended, if it is really ours. */
+/** A server whose starter was killed still occupies the folder: it is ended if it is this folder's server. */
 async function endOrphan(folder: string, configFile: string): Promise<void> {
   const pidFile = join(folder, 'run', 'master.pid');
   const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10);
@@ -157,7 +160,7 @@ async function endOrphan(folder: string, configFile: string): Promise<void> {
   await rm(pidFile, { force: true });
 }
 
-/** True when a server on the port says something by itself, as IMAP servers do. */
+/** True when a server on the port sends a greeting, as IMAP servers do. */
 const greets = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port });
@@ -171,7 +174,7 @@ const greets = (port: number): Promise<boolean> =>
     socket.setTimeout(1_000, end(false));
   });
 
-/** Free loopback ports, all held at once so that they differ. */
+/** Free loopback ports, all bound at once so that they differ. */
 async function freePorts(): Promise<DovecotPorts> {
   const servers = [createServer(), createServer(), createServer()];
   const ports = await Promise.all(

@@ -1,4 +1,4 @@
-/** A private Dovecot for one test file, with the levers of a bad server. */
+/** A private Dovecot for one test file that can simulate a bad server. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,11 +12,13 @@ import { selfSigned } from './self-signed.ts';
 const run = promisify(execFile);
 
 export interface Levers {
-  /** What the server says it can, for example `NO_MOVE`. */
+  /** The capabilities the server announces, for example `NO_MOVE`. */
   readonly capability?: string;
   readonly specialUse?: boolean;
   readonly maxUserConnections?: number;
-  /** Access tokens are taken too, when this address says so (see `AuthorizationServer`). */
+  /**
+   * The introspection address for access tokens, which are then also accepted (see `AuthorizationServer`).
+   */
   readonly introspectionUrl?: string;
 }
 
@@ -25,7 +27,7 @@ const BASE = 'IMAP4rev1 SASL-IR LITERAL+ ID ENABLE IDLE NAMESPACE UNSELECT CHILD
 export const NO_MOVE = `${BASE} UIDPLUS LIST-STATUS SPECIAL-USE CONDSTORE ESEARCH`;
 /** Neither MOVE nor UIDPLUS, CONDSTORE, LIST-STATUS or SPECIAL-USE. */
 export const BARE = 'IMAP4rev1 SASL-IR LITERAL+ IDLE NAMESPACE';
-/** MOVE, but no UIDPLUS. Dovecot tells where a message went all the same. */
+/** MOVE without UIDPLUS. Dovecot still reports where a message went. */
 export const MOVE_ONLY = `${BARE} MOVE`;
 
 export const PASSWORD = 'open-sesame-42';
@@ -46,7 +48,7 @@ export class TestDovecot {
     return this.#process.ports;
   }
 
-  /** Where a client connects; plain unless asked otherwise. */
+  /** The address for clients; plain by default. */
   imap(security: HostSettings['security'] = 'none'): HostSettings {
     const { imap, imaps } = this.ports;
     return {
@@ -61,10 +63,10 @@ export class TestDovecot {
     await run('doveadm', ['-c', this.#process.configFile, 'kick', user]);
   }
 
-  /** How many connections one user has. */
+  /** The number of connections of one user. */
   async connectionsOf(user: string): Promise<number> {
     const { stdout } = await run('doveadm', ['-c', this.#process.configFile, '-f', 'tab', 'who', '-1', user]);
-    // A line each, below the names of the columns.
+    // One line per connection, below the column names.
     return stdout.trim().split('\n').length - 1;
   }
 
@@ -73,7 +75,7 @@ export class TestDovecot {
     await this.#process.stop(signal);
   }
 
-  /** Starts it again on the same ports with the same mail. */
+  /** Starts it on the same ports with the same mail. */
   async start(): Promise<void> {
     this.#process = await startDovecot({ ...this.#options, ports: this.ports });
   }
@@ -85,11 +87,15 @@ export class TestDovecot {
   }
 }
 
-/** Starts a server on which every user name is a mailbox with `PASSWORD`; null where Dovecot cannot be had (see `ensureDovecot`). */
+/**
+ * Starts a server on which every user name is a mailbox with `PASSWORD`; null where Dovecot is unavailable
+ * (see `ensureDovecot`).
+ */
 export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot | null> {
   const program = await ensureDovecot();
   if (program === null) return null;
-  // Below the real temp folder, which every account may enter: root hands the mail to another one.
+  // Below the real temp folder, which every account may enter: under root the mail belongs to another
+  // account.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-test-dovecot-'));
   await run('chmod', ['755', folder]);
   const tls = await selfSigned(folder);
@@ -110,7 +116,7 @@ export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot
   return new TestDovecot(options, server, await readFile(tls.certificateFile, 'utf8'));
 }
 
-/** Skips the calling suite where there is no server; in CI `ensureDovecot` has thrown before. */
+/** Skips the calling suite where there is no server; in CI `ensureDovecot` has already thrown. */
 export async function requireTestDovecot(context: Mocha.Context, levers: Levers = {}): Promise<TestDovecot> {
   const server = await startTestDovecot(levers);
   if (server !== null) return server;

@@ -1,4 +1,4 @@
-/** Makes sure that Chromium, the real browser of the tests, is on this machine. */
+/** Ensures that Chromium, the real browser of the tests, is on this machine. */
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { ensureProgram } from './debian-program.ts';

@@ -1,12 +1,12 @@
-/** Makes sure that Dovecot, the real IMAP server of the tests, is on this machine. */
+/** Ensures that Dovecot, the real IMAP server of the tests, is on this machine. */
 import { findDovecot } from './dovecot-process.ts';
 import { ensureProgram } from './debian-program.ts';
 
 let found: Promise<string | null> | null = null;
 
 /**
- * The program, installed when this is root on a machine with apt. Null, with a line on standard error, where it cannot
- * be had; with `CI` set that throws.
+ * The program, installed under root on a machine with apt. Null, with a line on standard error, where it is
+ * unavailable; throws when `CI` is set.
  */
 export function ensureDovecot(): Promise<string | null> {
   found ??= ensureProgram({

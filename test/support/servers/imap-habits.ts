@@ -1,26 +1,29 @@
-/** What mail servers do differently from each other, as scripted servers do it. */
+/** Differences between mail servers, as options of scripted servers. */
 export interface ImapHabits {
   readonly greeting: string;
   readonly capabilities: string;
   readonly delimiter: '/' | '.';
-  /** Of the personal namespace (RFC 2342). */
+  /** The prefix of the personal namespace (RFC 2342). */
   readonly prefix: string;
-  /** Whether SELECT and EXAMINE tell UIDNEXT. */
+  /** Whether SELECT and EXAMINE report UIDNEXT. */
   readonly selectTellsUidNext: boolean;
-  /** True for searches (`UID *`) that find nothing although there is something. */
+  /** True for searches (`UID *`) that find nothing although there is a match. */
   readonly searchLeavesOut: (keys: string) => boolean;
   readonly refusesAppendToExamined: boolean;
-  /** An IDLE tells what happened so often; 0 = at once. */
+  /** Interval at which an IDLE reports changes; 0 = at once. */
   readonly idleTellsEveryMs: number;
-  /** Logins of one account at once, and what the next one is told. */
+  /** Parallel logins of one account, and the answer to the next one. */
   readonly mostConnections: number;
   readonly tooManyConnections: string;
   /**
-   * A folder that was renamed or removed while it is open: shown as it was, refused in every command, or whatever lies under its
-   * path by then is shown instead.
+   * A folder that was renamed or removed while it is open: still shown, refused in every command, or replaced
+   * by the folder that now has its path.
    */
   readonly goneWhileOpen: 'kept' | 'refused' | 'by path';
-  /** What is handed out of a piece of the message that is the `nth` of those asked for together, from 0; null = NIL. */
+  /**
+   * The part that is returned of a piece of the message, the `nth` of those requested together, from 0; null
+   * = NIL.
+   */
   readonly gives: (piece: Buffer, nth: number) => Buffer | null;
 }
 
@@ -40,17 +43,17 @@ export const GMAIL_LIKE: ImapHabits = {
   gives: (piece) => piece,
 };
 
-/** A server with all that the gateway makes use of. */
+/** A server with every feature that the gateway uses. */
 export const MODERN: ImapHabits = {
   ...GMAIL_LIKE,
   capabilities:
     'IMAP4rev1 UNSELECT IDLE NAMESPACE ID CHILDREN UIDPLUS ENABLE MOVE CONDSTORE LITERAL+ SPECIAL-USE',
 };
 
-/** Cyrus IMAP: a renamed or removed folder is gone for who has it open, too. */
+/** Cyrus IMAP: a renamed or removed folder is also gone for connections that have it open. */
 export const CYRUS_LIKE: ImapHabits = { ...MODERN, goneWhileOpen: 'refused' };
 
-/** Courier-IMAP as Debian sets it up (`IMAP_ENHANCEDIDLE=0`). */
+/** Courier-IMAP with Debian's configuration (`IMAP_ENHANCEDIDLE=0`). */
 export const COURIER_LIKE: ImapHabits = {
   ...GMAIL_LIKE,
   greeting:

@@ -1,4 +1,4 @@
-/** One connection to a scripted mail server: what it has open, what it was told, and the commands. */
+/** One connection to a scripted mail server: its open folder, the state it was sent, and its commands. */
 import { PASSWORD } from './dovecot.ts';
 import type { ImapHabits } from './imap-habits.ts';
 import { isInSet, matchesPattern, quoted, type Word, wordsOf } from './imap-words.ts';
@@ -8,9 +8,9 @@ import { item, searchOf } from './fake-gmail/labelled-answers.ts';
 export interface ScriptedServer {
   readonly account: LabelledAccount;
   readonly habits: ImapHabits;
-  /** Whether a move or copy tells where messages went that were there already. */
+  /** Whether a move or copy reports the place of messages that were already there. */
   readonly tellsKnownPlaces: boolean;
-  /** Connections that are logged in now. */
+  /** Connections that are currently logged in. */
   readonly loggedIn: Set<ImapTestSession>;
   /** Every command, without its tag. */
   readonly heard: string[];
@@ -22,7 +22,7 @@ interface Known {
   modseq: number;
 }
 
-/** What goes into the tagged answer beside OK. */
+/** The response code of the tagged OK. */
 type Code = string | undefined;
 
 export class ImapTestSession {
@@ -53,7 +53,7 @@ export class ImapTestSession {
     return this.#server.habits;
   }
 
-  /** False after a goodbye. */
+  /** False after a LOGOUT. */
   handle(command: string): boolean {
     if (this.#idleTag !== null) {
       this.#endIdle();
@@ -192,7 +192,7 @@ export class ImapTestSession {
     if (now === this.#open || this.#habits.goneWhileOpen === 'kept') return this.#open;
     if (this.#habits.goneWhileOpen === 'refused' || now === undefined)
       throw new Error('Mailbox does not exist');
-    // Whatever lies under the path now, as if it were the folder that was opened.
+    // The folder that now has the path, as if it were the one that was opened.
     return now;
   }
 
@@ -235,7 +235,7 @@ export class ImapTestSession {
     return mode;
   }
 
-  /** Only what the connection has been told of is there for it. */
+  /** Contains only messages that the connection was sent. */
   #inSet(set: string): readonly (readonly [number, LabelledMessage])[] {
     const { messages } = this.#folder();
     const highest = this.#known.at(-1)?.uid ?? 0;
@@ -263,7 +263,7 @@ export class ImapTestSession {
     return String(this.#known.findIndex((known) => known.uid === uid) + 1);
   }
 
-  /** A set of sequence numbers as one of UIDs. */
+  /** Converts a set of sequence numbers to one of UIDs. */
   #uidsOf(set: string): string {
     const uids = this.#known.filter((_, at) => isInSet(set, at + 1, this.#known.length));
     return uids.length === 0 ? '0' : uids.map(({ uid }) => String(uid)).join(',');
@@ -320,7 +320,7 @@ export class ImapTestSession {
     return `APPENDUID ${String(folder.uidValidity)} ${String(uid)}`;
   }
 
-  /** Tells what happened in the open folder since the connection was told last. */
+  /** Sends the changes of the open folder since the last report to the connection. */
   #bringUpToDate(): void {
     if (this.#open === null) return;
     const now = this.#account.folders.get(this.#open.path);

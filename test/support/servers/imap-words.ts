@@ -1,13 +1,16 @@
-/** The words of an IMAP command (RFC 3501 9), and what a test server writes back. */
+/** The words of an IMAP command (RFC 3501 9), and the answers of a test server. */
 
 /** An atom, string or literal; lists are nested. */
 export type Word = string | readonly Word[];
 
-/** Cuts whole commands, literals included, off a stream of bytes; `onLiteral` asks for a synchronising one. */
+/**
+ * Splits whole commands, literals included, off a stream of bytes; `onLiteral` requests a synchronising
+ * literal.
+ */
 export class CommandReader {
   #rest = '';
 
-  /** Bytes as latin1; answers the commands that are complete now. */
+  /** Bytes as latin1; returns the commands that are now complete. */
   take(chunk: string, onLiteral: () => void): readonly string[] {
     this.#rest += chunk;
     const commands: string[] = [];
@@ -19,7 +22,7 @@ export class CommandReader {
     return commands;
   }
 
-  /** Up to here a literal was asked for. */
+  /** A literal was requested up to this offset. */
   #asked = 0;
 
   #end(onLiteral: () => void): number | null {
@@ -61,7 +64,7 @@ function listOf(text: string, at: { index: number }): readonly Word[] {
   return words;
 }
 
-/** A section in brackets is part of its word, blanks and all. */
+/** A section in brackets is part of its word, including blanks. */
 const WORD = /"((?:[^"\\]|\\.)*)"|\{(\d+)\+?\}\r\n|(?:\[[^\]]*\]|[^\s()[])+/y;
 
 function wordAt(text: string, at: { index: number }): string {
@@ -82,7 +85,7 @@ export const quoted = (text: string | null | undefined): string =>
 
 export const literal = (bytes: Buffer): string => `{${String(bytes.length)}}\r\n${bytes.toString('latin1')}`;
 
-/** Whether a UID is in a set such as `1:4,7,9:*`; `*` is the highest. */
+/** Whether a UID is in a set such as `1:4,7,9:*`; `*` is the highest UID. */
 export function isInSet(set: string, uid: number, highest: number): boolean {
   const numberOf = (text: string | undefined): number => (text === '*' ? highest : Number(text));
   return set.split(',').some((range) => {
@@ -92,7 +95,7 @@ export function isInSet(set: string, uid: number, highest: number): boolean {
   });
 }
 
-/** Whether a LIST pattern (RFC 3501 6.3.8) names a path. */
+/** Whether a LIST pattern (RFC 3501 6.3.8) matches a path. */
 export function matchesPattern(path: string, pattern: string, delimiter: string): boolean {
   const source = pattern.replaceAll(/[.\\+?^${}()|[\]/]/g, '\\$&');
   return new RegExp(`^${source.replaceAll('*', '.*').replaceAll('%', `[^${delimiter}]*`)}$`).test(path);

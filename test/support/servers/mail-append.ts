@@ -1,4 +1,4 @@
-/** Puts messages into a test mailbox, and looks into it, with a client of its own. */
+/** Appends messages to a test mailbox, and reads it, with a separate client. */
 import { ImapFlow } from 'imapflow';
 import type { HostSettings } from '../../../commands/ports/mail-port.ts';
 import { PASSWORD } from './dovecot.ts';
@@ -35,7 +35,9 @@ export async function withClient<T>(
   }
 }
 
-/** Appends the messages in order; the commands are queued on one connection. Folders are made as needed. */
+/**
+ * Appends the messages in order; the commands are queued on one connection. Folders are created as needed.
+ */
 export async function appendMessages(
   imap: HostSettings,
   user: string,

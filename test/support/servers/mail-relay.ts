@@ -1,4 +1,6 @@
-/** A submission server that takes every message and brings what is for its own users to Dovecot, once each. */
+/**
+ * A submission server that accepts every message and delivers those to its own users to Dovecot, once each.
+ */
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { createTransport } from 'nodemailer';
@@ -21,7 +23,7 @@ export class MailRelay {
   port = 0;
   /** Every message whose final dot was answered with 250, in that order. */
   readonly accepted: Relayed[] = [];
-  /** What the server says of a message that it refuses for good; null = it takes the message. */
+  /** The answer to a message that is refused permanently; null = it is accepted. */
   refusal: (raw: Buffer) => string | null = () => null;
 
   private constructor(dovecot: TestDovecot) {
@@ -45,7 +47,7 @@ export class MailRelay {
             this.#take({ from, to: envelope.rcptTo.map(({ address }) => address), raw });
             done();
           },
-          // The client broke off in the middle: nothing was taken.
+          // The client disconnected in the middle: nothing was accepted.
           () => undefined,
         );
       },
@@ -68,17 +70,17 @@ export class MailRelay {
     this.#take({ from: 'bob@example.org', to: [`${user}@${DOMAIN}`], raw: Buffer.from(raw) });
   }
 
-  /** Brings nothing while `work` runs, so that Dovecot can be ended without a delivery in the middle. */
+  /** Delivers nothing while `work` runs, so that Dovecot can be stopped without a delivery in progress. */
   async pausedFor(work: () => Promise<void>): Promise<void> {
     await this.#inTurn(work);
   }
 
-  /** Resolves when everything taken so far has been brought. Throws when Dovecot refused any of it. */
+  /** Resolves when all accepted messages are delivered. Throws when Dovecot refused one. */
   async delivered(): Promise<void> {
     await this.#turn;
   }
 
-  /** Takes no more connections. */
+  /** Accepts no more connections. */
   async stop(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#server.close(resolve);
@@ -91,7 +93,7 @@ export class MailRelay {
     this.accepted.push({ ...message, messageId });
     for (const address of message.to) {
       const [user = '', domain] = address.split('@');
-      // A failure is told by `delivered`.
+      // `delivered` reports a failure.
       if (domain === DOMAIN) this.#inTurn(() => this.#deliver(user, message.raw)).catch(() => undefined);
     }
   }

@@ -1,4 +1,4 @@
-/** Checks of a page that need no eyes: what assistive technology is told, contrast as it is painted, room on a telephone. */
+/** Checks of a page without a person: accessible names, painted contrast, room on a narrow screen. */
 import type { Page } from 'playwright-core';
 
 interface AxText {
@@ -15,7 +15,7 @@ interface AxNode {
 
 const CONTROLS = new Set(['button', 'link', 'textbox', 'combobox', 'checkbox', 'tab', 'Iframe']);
 
-/** As they are read, one after the other. */
+/** In reading order. */
 async function axNodes(page: Page): Promise<readonly AxNode[]> {
   const session = await page.context().newCDPSession(page);
   const { nodes }: { nodes: readonly AxNode[] } = await session.send('Accessibility.getFullAXTree');
@@ -31,7 +31,7 @@ async function axNodes(page: Page): Promise<readonly AxNode[]> {
     .filter(({ ignored }) => !ignored);
 }
 
-/** Controls that a screen reader could only call "button"; their roles. */
+/** Controls without an accessible name; their roles. */
 export async function namelessControls(page: Page): Promise<readonly string[]> {
   const nodes = await axNodes(page);
   return nodes.flatMap(({ role, name }) =>
@@ -51,12 +51,12 @@ export async function outline(page: Page): Promise<readonly string[]> {
   });
 }
 
-/** Texts whose painted colour is too close to the ground behind it (WCAG 2.2, 1.4.3: 4.5, large ones 3). */
+/** Texts whose painted colour is too close to its background (WCAG 2.2, 1.4.3: 4.5, large text 3). */
 export async function lowContrasts(page: Page): Promise<readonly string[]> {
   return await page.evaluate<readonly string[]>(MEASURE_CONTRAST);
 }
 
-/** In the page. Grounds are opaque, or lie on one that is. */
+/** Runs in the page. Backgrounds are opaque, or above one that is. */
 const MEASURE_CONTRAST = `(() => {
   const parse = (colour) => {
     const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);

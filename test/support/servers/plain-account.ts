@@ -1,4 +1,4 @@
-/** An account as most servers keep it: each folder has messages of its own. */
+/** An account as most servers store it: each folder has its own messages. */
 import {
   type Delivered,
   LabelledAccount,
@@ -21,7 +21,7 @@ export class PlainAccount extends LabelledAccount {
     for (const [path, use] of system) this.create(path, use);
   }
 
-  /** Under a UIDVALIDITY no folder ever had. */
+  /** Under a UIDVALIDITY that no folder ever had. */
   override create(path: string, use = ''): void {
     this.#lastUidValidity += 7;
     const uidValidity = this.#lastUidValidity;

@@ -1,6 +1,7 @@
 /**
- * Databases for tests: one embedded Postgres per test process, started at the first call, and a fresh copy of a migrated
- * database for each caller. A run of many test processes makes the server's folder once and lets each copy it.
+ * Databases for tests: one embedded Postgres per test process, started at the first call, and a fresh copy of
+ * a migrated database for each caller. A run of many test processes creates the server's folder once, and
+ * each process copies it.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -22,7 +23,7 @@ const TEMPLATE = 'gateway_template';
 /** Names the folder to copy. */
 const MADE_FOLDER = 'TEST_POSTGRES_FOLDER';
 
-/** What is lost in a crash of the machine does not matter here. */
+/** Data lost in a crash of the machine does not matter here. */
 const THROWAWAY = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -32,7 +33,7 @@ const THROWAWAY = {
 
 export interface TestDatabase {
   readonly url: string;
-  /** Cuts its connections and removes it. */
+  /** Closes its connections and removes it. */
   drop(): Promise<void>;
 }
 
@@ -43,7 +44,7 @@ interface TestServer {
 
 let server: Promise<TestServer> | null = null;
 
-/** A database of its own with every migration applied, or with none. */
+/** A separate database with every migration applied, or with none. */
 export async function testDatabase(options: { migrated?: boolean } = {}): Promise<TestDatabase> {
   server ??= startServer();
   const { postgres } = await server;
@@ -69,11 +70,11 @@ export async function stopTestPostgres(): Promise<void> {
 /** For mocha's `--require`. Without it the server ends with the process and the next run removes its folder. */
 export const mochaHooks = { afterAll: stopTestPostgres };
 
-/** Makes in `folder` what the test processes that are started from now on copy, instead of making it each. */
+/** Creates in `folder` the data that later test processes copy, instead of creating it each. */
 export async function makePostgresFolder(folder: string): Promise<void> {
   const postgres = await makeServer(folder);
   await postgres.stop();
-  // A copy finds a port of its own.
+  // Each process chooses its own port.
   await rm(join(folder, 'postgres/port'));
   process.env[MADE_FOLDER] = folder;
 }
@@ -97,7 +98,7 @@ async function makeServer(folder: string): Promise<EmbeddedPostgres> {
   return postgres;
 }
 
-/** Runs that were killed leave a server and a folder. Young ones may belong to a run that is just starting. */
+/** Killed runs leave a server and a folder. Recent ones may belong to a run that is just starting. */
 async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(FOLDER_PREFIX)) continue;

@@ -1,10 +1,13 @@
-/** A person's browser at a provider, without a screen: keeps cookies, follows redirects, fills in the sign-in and the consent. */
+/**
+ * A person's browser at a provider, without a screen: keeps cookies, follows redirects, fills in the sign-in
+ * and the consent.
+ */
 export class ProviderBrowser {
   readonly #cookies = new Map<string, string>();
 
   /**
-   * Signs in as `login`, agrees or not, and stops where the provider sends it back: the callback's address, not opened
-   * yet. Throws after too many steps.
+   * Signs in as `login`, agrees or not, and stops at the provider's redirect: the callback's address, not
+   * opened yet. Throws after too many steps.
    */
   async signIn(authorizeUrl: string, login: string, agrees = true): Promise<URL> {
     const callback = new URL(authorizeUrl).searchParams.get('redirect_uri') ?? '';
@@ -42,7 +45,7 @@ interface Step {
 
 const MOST_STEPS = 15;
 
-/** The sign-in or consent form of a page, filled in; the way out of a consent that is not given. */
+/** The filled-in sign-in or consent form of a page; the cancel link of a consent that is not given. */
 function filledIn(page: string, at: string, person: { login: string; agrees: boolean }): Step {
   const prompt = /name="prompt" value="(\w+)"/.exec(page)?.[1];
   const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];

@@ -1,7 +1,9 @@
-/** What no HTTP client would send, as it goes over the wire. */
+/** Sends bytes that no HTTP client would send, unchanged. */
 import net from 'node:net';
 
-/** Writes the text and resolves with all that comes back until the other side closes; rejects when it does not. */
+/**
+ * Writes the text and resolves with all received bytes when the other side closes; rejects when it does not.
+ */
 export function exchange(port: number, text: string, withinMs = 5_000): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
@@ -10,7 +12,7 @@ export function exchange(port: number, text: string, withinMs = 5_000): Promise<
       socket.destroy(new Error(`the connection was left open: ${answer}`));
     });
     socket.setEncoding('utf8').on('data', (piece: string) => (answer += piece));
-    // A reset after the answer is how a connection with unread bytes ends.
+    // A connection with unread bytes ends with a reset after the answer.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNRESET' && answer !== '') resolve(answer);
       else reject(error);

@@ -1,4 +1,4 @@
-/** A command of the gateway as a person runs it: a process of its own, configured by the environment alone. */
+/** A command of the gateway as a person runs it: a separate process, configured by the environment alone. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { inheritedEnvironment } from '../worlds/inherited-environment.ts';
@@ -12,14 +12,14 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs `script` (from the root of the project) to its end. Settings of this process are not handed on. */
+/** Runs `script` (from the root of the project) to its end. Settings of this process are not passed on. */
 export const runCommand = (
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<CommandResult> => runNode([join(ROOT, script), ...args], env);
 
-/** Runs Node with these arguments and no environment but `env` and `inheritedEnvironment`. */
+/** Runs Node with these arguments and only `env` and `inheritedEnvironment` as environment. */
 export function runNode(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -1,6 +1,6 @@
 /**
- * A mail server for one account that does as it is told (`imap-habits.ts`): as much of RFC 3501, MOVE, UIDPLUS, CONDSTORE, IDLE
- * and SPECIAL-USE as the gateway asks for.
+ * A mail server for one account with configurable behaviour (`imap-habits.ts`): the part of RFC 3501, MOVE,
+ * UIDPLUS, CONDSTORE, IDLE and SPECIAL-USE that the gateway uses.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -13,7 +13,7 @@ import type { LabelledAccount } from './fake-gmail/labelled-account.ts';
 export class ScriptedImapServer<Account extends LabelledAccount = LabelledAccount> {
   readonly account: Account;
   habits: ImapHabits;
-  /** Whether a move or copy tells where messages went that were there already. */
+  /** Whether a move or copy reports the place of messages that were already there. */
   tellsKnownPlaces = true;
   readonly loggedIn = new Set<ImapTestSession>();
   readonly heard: string[] = [];
@@ -31,7 +31,7 @@ export class ScriptedImapServer<Account extends LabelledAccount = LabelledAccoun
     });
   }
 
-  /** Listens on a free loopback port; every user name with `PASSWORD` is the one account. */
+  /** Listens on a free loopback port; every user name with `PASSWORD` opens the one account. */
   static async start<Account extends LabelledAccount>(
     habits: ImapHabits,
     account: Account,

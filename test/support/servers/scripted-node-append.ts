@@ -1,4 +1,4 @@
-/** One append as a script of a scripted node sees it, the same for the shared call and for a call of its own. */
+/** One append as a script of a scripted node sees it, the same for the shared call and for a unary call. */
 import { status } from '@grpc/grpc-js';
 import type { ServerDuplexStream, ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
 import anyMessages from 'google-protobuf/google/protobuf/any_pb.js';
@@ -13,7 +13,9 @@ import type { ProposedEvent, WriteOutcome } from './scripted-node-log.ts';
 const { Code } = codes;
 const { AppendReq, AppendResp, BatchAppendReq, BatchAppendResp } = streams;
 
-/** A refusal: the status of a call of its own, or `code`, `message` and the name of the detail in the shared call. */
+/**
+ * A refusal: the status of a unary call, or `code`, `message` and the name of the detail in the shared call.
+ */
 export interface ScriptedRefusal {
   readonly code: keyof typeof status;
   readonly message: string;
@@ -26,9 +28,9 @@ export interface ScriptedAppend {
   readonly expected: number;
   readonly events: readonly ProposedEvent[];
   readonly ids: string;
-  /** By when the client wants it written. */
+  /** The client's deadline for the write. */
   readonly deadline: Date | number | undefined;
-  /** Says what the log said. */
+  /** Reports the log's outcome. */
   tell(outcome: WriteOutcome & { readonly withoutPosition?: boolean }): void;
   refuse(refusal: ScriptedRefusal): void;
   /** Ends the call, shared or not, with an error. */
@@ -98,7 +100,7 @@ export function sharedAppend(call: SharedCall, message: streams.BatchAppendReq):
   };
 }
 
-/** An append that is a call of its own, once all its messages are here. */
+/** An append as a unary call, once all its messages have arrived. */
 export function unaryAppend(
   call: ServerReadableStream<streams.AppendReq, streams.AppendResp>,
   reply: sendUnaryData<streams.AppendResp>,
@@ -123,7 +125,7 @@ export function unaryAppend(
       deadline: call.getDeadline(),
       fail,
       refuse: ({ code, message }) => {
-        // What the shared call says with code 0 is "unavailable" here.
+        // Code 0 in the shared call corresponds to "unavailable" here.
         fail(code === 'OK' ? status.UNAVAILABLE : status[code], message);
       },
       tell: (outcome) => {

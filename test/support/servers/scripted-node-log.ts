@@ -1,4 +1,4 @@
-/** What a scripted node remembers: one small truthful log, with the idempotency a real server has. */
+/** The state of a scripted node: one small correct log, with the idempotency of a real server. */
 import { EventEmitter } from 'node:events';
 
 export interface ScriptedEvent {
@@ -12,7 +12,10 @@ export interface ScriptedEvent {
 
 export type ProposedEvent = Pick<ScriptedEvent, 'id' | 'type' | 'data'>;
 
-/** The last revision and position of what was written now or before, or the revision the stream is at instead. */
+/**
+ * The last revision and position of a write, new or repeated, or the current revision of the stream after a
+ * conflict.
+ */
 export type WriteOutcome =
   { readonly revision: number; readonly position: number } | { readonly actual: number };
 

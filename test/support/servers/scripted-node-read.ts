@@ -12,15 +12,15 @@ export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 export class ScriptedRead {
   readonly call: ReadCall;
   readonly isSubscription: boolean;
-  /** It asks for one event of `$all` at a position. */
+  /** The read requests one event of `$all` at a position. */
   readonly isLook: boolean;
-  /** Where it starts: a position of `$all` or a revision; -1 = at the start. */
+  /** Its start: a position of `$all` or a revision; -1 = the beginning. */
   readonly from: number;
-  /** The second number of a position of `$all`. */
+  /** The prepare number of a position of `$all`. */
   readonly prepare: number;
   /** The stream, or null for `$all`. */
   readonly stream: string | null;
-  /** The connection it came over. */
+  /** The connection of the call. */
   readonly peer: string;
   readonly #log: ScriptedLog;
   readonly #options: streams.ReadReq.Options;

@@ -1,4 +1,4 @@
-/** Event stores opened on scripted nodes by one test, with what they logged. */
+/** Event stores that one test opened on scripted nodes, with their logs. */
 import type { Log } from '../../../commands/ports/ports.ts';
 import { openEventStore } from '../../../infra/event-store/event-store-client.ts';
 import type {
@@ -8,9 +8,9 @@ import type {
 
 export interface OpenStores {
   open(options: Omit<EventStoreOptions, 'log'>): ConnectedEventStore;
-  /** What was logged at a level since the last `close`: text and fields. */
+  /** Lines logged at a level since the last `close`: text and fields. */
   lines(level: keyof Log): string[];
-  /** Ends every store opened. Throws when a promise was rejected meanwhile and nobody listened: that ends a process. */
+  /** Closes every store opened. Throws for an unhandled rejection in the meantime: that ends a process. */
   close(): Promise<void>;
 }
 

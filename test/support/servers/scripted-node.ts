@@ -1,6 +1,6 @@
 /**
- * An event store node that misbehaves as a test tells it to: every feature probe, append and read runs the next script
- * of its kind. Without a script it behaves, with a small log of its own.
+ * An event store node with scripted misbehaviour: every feature probe, append and read runs the next script
+ * of its kind. Without a script it behaves correctly, with a small log of its own.
  */
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
@@ -17,7 +17,7 @@ import type { ReadCall } from './scripted-node-read.ts';
 
 export type Script<Call> = (call: Call) => void;
 
-/** What the calls of one kind meet: one script each, then the usual. */
+/** The scripts for the calls of one kind: one each, then the default. */
 export class Scripts<Call> {
   readonly calls: Call[] = [];
   #next: Script<Call>[] = [];
@@ -27,12 +27,12 @@ export class Scripts<Call> {
     this.#usual = usual;
   }
 
-  /** The next calls meet these, one each. */
+  /** Scripts for the next calls, one each. */
   once(...scripts: Script<Call>[]): void {
     this.#next.push(...scripts);
   }
 
-  /** Every call after those meets this. */
+  /** The script for every call after those. */
   always(script: Script<Call>): void {
     this.#usual = script;
   }
@@ -42,7 +42,7 @@ export class Scripts<Call> {
     (this.#next.shift() ?? this.#usual)(call);
   }
 
-  /** Without taking a script. */
+  /** Runs the default, without using up a script. */
   asUsual(call: Call): void {
     this.#usual(call);
   }
@@ -51,7 +51,7 @@ export class Scripts<Call> {
 export type FeatureProbe = sendUnaryData<features.SupportedMethods>;
 
 export class ScriptedNode {
-  /** Put another in its place for a store that was replaced. */
+  /** Assign another one to simulate a replaced store. */
   log = new ScriptedLog();
   readonly probes: Scripts<FeatureProbe>;
   readonly appends = new Scripts<ScriptedAppend>((append) => {
@@ -60,7 +60,10 @@ export class ScriptedNode {
   readonly reads = new Scripts<ScriptedRead>((read) => {
     read.answer();
   });
-  /** Looks at one event of `$all`: whether it is still where the client knows it. They go as other reads usually do. */
+  /**
+   * Reads of one event of `$all` that test whether it is still at its known position. By default they run
+   * like other reads.
+   */
   readonly looks = new Scripts<ScriptedRead>((read) => {
     this.reads.asUsual(read);
   });
@@ -89,17 +92,17 @@ export class ScriptedNode {
     return `esdb://127.0.0.1:${String(this.#port)}?tls=false`;
   }
 
-  /** Writes an append and says so. */
+  /** Writes an append and reports it. */
   write(append: ScriptedAppend): void {
     append.tell(this.log.write(append.stream, append.expected, append.events));
   }
 
-  /** Writes an append and says nothing. */
+  /** Writes an append without reporting it. */
   writeSilently({ stream, expected, events }: ScriptedAppend): void {
     this.log.write(stream, expected, events);
   }
 
-  /** Takes connections, on the same port each time. */
+  /** Accepts connections, on the same port each time. */
   async listen(): Promise<void> {
     const server = new Server();
     server.addService(featuresService.ServerFeaturesService, {
@@ -139,7 +142,7 @@ export class ScriptedNode {
     });
   }
 
-  /** Cuts every connection and refuses new ones. */
+  /** Closes every connection and refuses new ones. */
   stop(): void {
     this.#server?.forceShutdown();
     this.#server = null;

@@ -1,16 +1,22 @@
-/** An SMTP server that answers by a script, breaks off where it is told, and knows what it truly accepted. */
+/**
+ * An SMTP server that answers from a script, disconnects where the script demands it, and records what it
+ * really accepted.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
 export type SmtpStage = 'greeting' | 'ehlo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot';
 
 /**
- * A reply line, or a misdeed: `drop` closes the connection instead of answering, `hang` never answers. After the final
- * dot `accept-and-drop` and `accept-and-hang` take the message first.
+ * A reply line, or a fault: `drop` closes the connection instead of answering, `hang` never answers. After
+ * the final dot `accept-and-drop` and `accept-and-hang` accept the message first.
  */
 export type SmtpReply = string;
 
-/** What to answer at a stage; undefined = as a good server would. `count` is how often the stage was met, from 1. */
+/**
+ * The answer at a stage; undefined = the answer of a good server. `count` is the number of times the stage
+ * was reached, from 1.
+ */
 export type SmtpScript = Partial<Record<SmtpStage, (line: string, count: number) => SmtpReply | undefined>>;
 
 export interface AcceptedMail {
@@ -29,7 +35,7 @@ const GOOD: Readonly<Record<Exclude<SmtpStage, 'body' | 'ehlo'>, string>> = {
   dot: '250 2.0.0 queued as 42',
 };
 
-/** An empty line goes on with AUTH after a 334. */
+/** An empty line continues AUTH after a 334. */
 const STAGE_OF: Readonly<Record<string, SmtpStage>> = {
   EHLO: 'ehlo',
   STARTTLS: 'starttls',
@@ -45,7 +51,7 @@ export class ScriptedSmtp {
   script: SmtpScript = {};
   extensions: readonly string[] = ['AUTH PLAIN LOGIN XOAUTH2', 'SIZE 26214400', '8BITMIME', 'SMTPUTF8'];
   readonly accepted: AcceptedMail[] = [];
-  /** Every command line of every connection, the message's own lines left out. */
+  /** Every command line of every connection, without the lines of messages. */
   readonly commands: string[] = [];
   readonly #server: Server;
   readonly #counts = new Map<SmtpStage, number>();

@@ -1,4 +1,4 @@
-/** A server's own certificate for `localhost`, made by openssl and good for two days. */
+/** A self-signed certificate for `localhost`, made by openssl and valid for two days. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** A test mailbox seen with a client of its own: what arrives there, and where every copy of it lies. */
+/** A test mailbox seen through a separate client: its arrivals, and the place of every copy. */
 import { ImapFlow } from 'imapflow';
 import { PASSWORD, type TestDovecot } from './dovecot.ts';
 import { plainMessage } from './mail-append.ts';
@@ -17,7 +17,7 @@ export class WatchedMailbox {
     this.#client = client;
   }
 
-  /** Logs in and makes the folder `Work`. */
+  /** Logs in and creates the folder `Work`. */
   static async open(dovecot: TestDovecot, user: string): Promise<WatchedMailbox> {
     const { host, port } = dovecot.imap();
     const client = new ImapFlow({
@@ -39,7 +39,7 @@ export class WatchedMailbox {
     this.#client.close();
   }
 
-  /** Puts a message there and tells its place. */
+  /** Appends a message and returns its place. */
   async arrive(
     folder: string,
     subject: string,
@@ -52,14 +52,14 @@ export class WatchedMailbox {
     return { uid: appended.uid, uidValidity: Number(appended.uidValidity) };
   }
 
-  /** How many messages with this in their subject lie in a folder. */
+  /** The number of messages in a folder whose subject contains the text. */
   async countIn(path: string, text: string): Promise<number> {
     await this.#client.mailboxOpen(path, { readOnly: true });
     const uids = await this.#client.search({ subject: text }, { uid: true });
     return Array.isArray(uids) ? uids.length : 0;
   }
 
-  /** Every copy, in any watched folder, of the messages whose subject holds `text`. */
+  /** Every copy, in any watched folder, of the messages whose subject contains `text`. */
   async copiesOf(text: string): Promise<readonly Copy[]> {
     const found: Copy[] = [];
     for (const path of WATCHED_FOLDERS) {

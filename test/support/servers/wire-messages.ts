@@ -1,18 +1,18 @@
 /**
- * What passes between a gateway and its stores as whole messages, so that a test can stop the world before or after any
- * of them: Postgres (protocol 3.0, "Message Formats"), IMAP (RFC 9051 2.2), SMTP (RFC 5321 4.1) and gRPC over HTTP/2
- * (RFC 9113 4.1).
+ * The traffic between a gateway and its stores as whole messages, so that a test can stop before or after any
+ * of them: Postgres (protocol 3.0, "Message Formats"), IMAP (RFC 9051 2.2), SMTP (RFC 5321 4.1) and gRPC over
+ * HTTP/2 (RFC 9113 4.1).
  */
 
 export interface WireMessage {
   readonly bytes: Buffer;
-  /** What it asks for, in a few words; null for what is no request of its own. */
+  /** The request in a few words; null for a message that is not a request. */
   readonly label: string | null;
-  /** Is this chunk of the other side's bytes the end of its answer? */
+  /** True when this chunk of the other side's bytes ends its answer. */
   readonly isAnswered: (chunk: Buffer) => boolean;
 }
 
-/** Cuts one connection's client bytes into messages; what is not whole yet is kept for the next call. */
+/** Splits one connection's client bytes into messages; an incomplete one is kept for the next call. */
 export type WireReader = (chunk: Buffer) => readonly WireMessage[];
 
 export const WIRES = {
@@ -27,7 +27,10 @@ const LABEL_CHARACTERS = 48;
 const neverAnswered = (): boolean => false;
 const shorten = (text: string): string => text.trim().replaceAll(/\s+/g, ' ').slice(0, LABEL_CHARACTERS);
 
-/** Collects bytes and hands out whole units; `take` gives the length of the next one, or null while it is not whole. */
+/**
+ * Collects bytes and returns whole units; `take` returns the length of the next one, or null while it is
+ * incomplete.
+ */
 function units(take: (held: Buffer) => number | null): (chunk: Buffer) => readonly Buffer[] {
   let held = Buffer.alloc(0);
   return (chunk) => {
@@ -41,14 +44,14 @@ function units(take: (held: Buffer) => number | null): (chunk: Buffer) => readon
   };
 }
 
-/** ReadyForQuery: five bytes of header and the state of the transaction, the last of every answer. */
+/** ReadyForQuery: five bytes of header and the transaction state, at the end of every answer. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 const isReady = (chunk: Buffer): boolean => chunk.subarray(-6, -1).equals(READY);
 
 /** Parse, Bind, Describe, Execute, Close: they belong to the request that the next Sync ends. */
 const EXTENDED = 'PBDEC';
 
-/** The first message of a connection has no kind. */
+/** The first message of a connection has no type byte. */
 function postgresReader(): WireReader {
   let isStarting = true;
   const read = units((held) => {
@@ -104,7 +107,7 @@ function imapReader(): WireReader {
     });
 }
 
-/** Commands, and of a message its first line and its final dot. */
+/** Commands, and the first line and final dot of a message. */
 function smtpReader(): WireReader {
   const read = units((held) => {
     const end = held.indexOf('\r\n');
@@ -133,7 +136,7 @@ const DATA = 0;
 interface Frame {
   readonly bytes: Buffer;
   readonly streamId: number;
-  /** A DATA frame with something in it. */
+  /** A non-empty DATA frame. */
   readonly carriesData: boolean;
 }
 
@@ -154,7 +157,7 @@ const frames = (): ((chunk: Buffer) => readonly Frame[]) => {
 /** The metadata of a proposed event is a protobuf map: the entry `type` holds the event's type. */
 const EVENT_TYPE = /\n\x04type\x12[\s\S]([A-Za-z-]+)/;
 
-/** One DATA frame is one message of a call, as long as it is below 16 KiB. */
+/** One DATA frame is one message of a call, up to 16 KiB. */
 function grpcReader(): WireReader {
   const read = frames();
   let prefaceLeft = PREFACE.length;

@@ -1,24 +1,24 @@
-/** One child process of the test run: its output kept, its time bounded. */
+/** One child process of the test run, with its output and a time limit. */
 import { spawn } from 'node:child_process';
 
 export interface ChildResult {
   readonly code: number | null;
-  /** Standard output and error in the order they came, at most the last 200,000 characters. */
+  /** Standard output and error in the order received, at most the last 200,000 characters. */
   readonly output: string;
-  /** Why it was ended from here, or null. */
+  /** Why this process ended it, or null. */
   readonly ended: string | null;
 }
 
 export interface ChildOptions {
   readonly timeoutMs: number;
-  /** Asked once a second; a sentence ends the process and becomes `ended`. */
+  /** Called once a second; a sentence ends the process and becomes `ended`. */
   readonly watch?: () => string | null;
 }
 
 const OUTPUT_LIMIT = 200_000;
 const running = new Set<ReturnType<typeof spawn>>();
 
-/** Runs a script with this Node. Resolves when the process is gone, whatever became of it. */
+/** Runs a script with this Node. Resolves when the process has ended, whatever its result. */
 export function runNode(args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   return new Promise((resolve) => {
     const env = { ...process.env, NO_COLOR: '1' };
@@ -57,7 +57,7 @@ export function runNode(args: readonly string[], options: ChildOptions): Promise
   });
 }
 
-/** Ends what is still running, for Ctrl-C and for a supervisor's SIGTERM. */
+/** Ends the running children, on Ctrl-C and on a supervisor's SIGTERM. */
 export function endChildrenOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {

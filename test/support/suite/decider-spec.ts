@@ -1,4 +1,4 @@
-/** Given facts of the past, when a decision is taken, then these are the new facts – or it is refused. */
+/** Given past facts, when a decision is taken, then these are the new facts – or it is refused. */
 import { expect } from 'chai';
 import type { Aggregate, Author } from '../../../commands/kernel/decide-and-append.ts';
 import { foldFacts } from '../../../commands/kernel/decide-and-append.ts';
@@ -15,7 +15,7 @@ export const AUTHOR: Author = {
 };
 export const NOW = new Date('2026-03-01T12:00:00.000Z');
 
-/** The state of an aggregate whose stream holds these facts. */
+/** The state of an aggregate whose stream contains these facts. */
 export const stateAfter = <State, D extends EventDefinition>(
   aggregate: Aggregate<State, D>,
   past: readonly Fact<D>[],

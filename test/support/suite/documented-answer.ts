@@ -1,4 +1,4 @@
-/** Holds answers of the REST face against the reviewed OpenAPI document: status, media type and body. */
+/** Compares answers of the REST adapter with the reviewed OpenAPI document: status, media type and body. */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -7,7 +7,7 @@ export interface MetAnswer {
   readonly status: number;
   /** The `Content-Type` header. */
   readonly type: string | null;
-  /** The parsed JSON; null where there was none. */
+  /** The parsed JSON; null without a body. */
   readonly body: unknown;
 }
 
@@ -24,8 +24,9 @@ interface Document {
 }
 
 /**
- * Answers may get more fields, so the document leaves their objects open; whatever the gateway answers today has to be in it, so
- * they are closed here. Where alternatives stand beside properties every part sees the others' fields: those stay open.
+ * Answers may get more fields, so the document leaves their objects open; every field the gateway returns
+ * today must be documented, so the objects are closed here. Where alternatives stand beside properties, every
+ * part sees the others' fields: those stay open.
  */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
@@ -47,13 +48,16 @@ export class DocumentedAnswers {
     addFormats.default(this.#ajv);
     const { components } = closed({ components: (document as Schema)['components'] }) as Schema;
     this.#ajv.addSchema({ $id: 'document:', components });
-    // A route without parameters wins over one with them, as in the router.
+    // A route without parameters takes precedence over one with them, as in the router.
     this.#paths = Object.keys(this.#document.paths)
       .toSorted((a, b) => a.split('{').length - b.split('{').length)
       .map((path) => [new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`), path]);
   }
 
-  /** What of an answer is not in the document, or null. Null too for what no operation answers. `target`: below `/api/v1`. */
+  /**
+   * The undocumented part of an answer, or null. Null too for an answer that no operation gave. `target`:
+   * below `/api/v1`.
+   */
   problemOf(method: string, target: string, answer: MetAnswer): string | null {
     const [bare = ''] = target.split('?');
     const [, path = ''] = this.#paths.find(([pattern]) => pattern.test(bare)) ?? [];
@@ -88,7 +92,7 @@ export class DocumentedAnswers {
   }
 }
 
-/** References into the document, from outside of it. */
+/** Rewrites references within the document for use from outside. */
 const below = (schema: unknown): unknown =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === '$ref' && typeof value === 'string' ? value.replace(/^#/, 'document:#') : value,
@@ -97,7 +101,7 @@ const below = (schema: unknown): unknown =>
 const GOLDEN = new URL('../../golden/openapi.json', import.meta.url);
 let reviewed: DocumentedAnswers | null = null;
 
-/** Throws when an answer is not what the reviewed document says. */
+/** Throws when an answer differs from the reviewed document. */
 export function expectDocumented(method: string, target: string, answer: MetAnswer): void {
   reviewed ??= new DocumentedAnswers(JSON.parse(readFileSync(GOLDEN, 'utf8')) as object);
   const problem = reviewed.problemOf(method, target, answer);

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 
-/** Asks until the condition holds. Throws after `withinMs`. */
+/** Polls until the condition holds. Throws after `withinMs`. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   withinMs = 5_000,

@@ -1,4 +1,7 @@
-/** Files under `test/golden` that a contract is held against; `npm run golden` records them anew, the diff is reviewed. */
+/**
+ * Files under `test/golden` that a contract is compared with; `npm run golden` records them, the diff is
+ * reviewed.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
@@ -6,7 +9,7 @@ import { expect } from 'chai';
 const FOLDER = join(import.meta.dirname, '../../golden');
 const isRecording = process.env['GOLDEN'] === '1';
 
-/** Objects in the order of their keys, arrays as they are. */
+/** Objects in the order of their keys, arrays unchanged. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
@@ -14,14 +17,14 @@ function sortKeys(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, part]) => [key, sortKeys(part)]));
 }
 
-/** The text a golden file holds for this value: strings as they are, everything else as JSON with sorted keys. */
+/** The text of a golden file for this value: strings unchanged, everything else as JSON with sorted keys. */
 function goldenText(content: unknown): string {
   return typeof content === 'string' ? content : `${JSON.stringify(sortKeys(content), null, 2)}\n`;
 }
 
 /**
- * Holds `content` against `test/golden/<name>`, for example `openapi.json`; when recording, writes it there instead.
- * A file that does not exist fails, so that a new contract is recorded on purpose.
+ * Compares `content` with `test/golden/<name>`, for example `openapi.json`; when recording, writes it there
+ * instead. A missing file fails, so that a new contract is recorded on purpose.
  */
 export async function expectGolden(name: string, content: unknown): Promise<void> {
   const path = join(FOLDER, name);

@@ -1,11 +1,11 @@
-/** A job of the test run and what came of it. */
+/** A job of the test run and its result. */
 export interface JobResult {
   readonly passed: number;
   /** One readable text per failure. */
   readonly failures: readonly string[];
   /** Titles of the tests that did not run. */
   readonly skipped: readonly string[];
-  /** What the tests measured, one line each. */
+  /** Measurements of the tests, one line each. */
   readonly figures?: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export interface FinishedJob extends JobResult {
   readonly seconds: number;
 }
 
-/** Runs the jobs in order, `slots` at a time, telling each as it ends. */
+/** Runs the jobs in order, `slots` at a time, and reports each as it ends. */
 export async function runJobs(
   jobs: readonly Job[],
   slots: number,

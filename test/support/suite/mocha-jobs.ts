@@ -1,4 +1,4 @@
-/** The test files as jobs: mocha processes, of which several run at a time and share nothing. */
+/** The test files as jobs: mocha processes, of which several run in parallel and share nothing. */
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { groupTests, type TestFile } from './test-groups.ts';
 
 const TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 60 * 60_000;
-/** How long a process may live on after its last test before something counts as left open. */
+/** How long a process may live after its last test before something counts as left open. */
 const LINGER_MS = 5_000;
 
-/** Every test file, those that `groupTests` puts together in one process. */
+/** Every test file; `groupTests` combines some in one process. */
 export function mochaJobs(): readonly Job[] {
   const files = globSync('test/**/*.test.ts').sort();
   return groupTests(files.map(factsOf)).map(({ name, files }) =>
@@ -24,7 +24,7 @@ export function mochaJobs(): readonly Job[] {
   );
 }
 
-/** The files that have a long form, a job each. */
+/** The files that have a long form, one job each. */
 export function longJobs(): readonly Job[] {
   const files = globSync('test/**/*.test.ts').sort().filter(hasLongForm);
   return files.map((file) => mochaJob(file, [file], LONG_TIMEOUT_MS));

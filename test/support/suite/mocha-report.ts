@@ -1,4 +1,4 @@
-/** What mocha's JSON reporter wrote, as counts and readable failures. */
+/** The output of mocha's JSON reporter, as counts and readable failures. */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { inspect } from 'node:util';
@@ -22,7 +22,7 @@ type Test = z.output<typeof Test>;
 const STACK_LINES = 6;
 const VALUE_CHARACTERS = 2000;
 
-/** Mocha gives most values as text, numbers as they are. */
+/** Mocha gives most values as text, numbers unchanged. */
 function shorten(value: unknown): string {
   const text = typeof value === 'string' ? value : inspect(value);
   return text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)} …` : text;
@@ -39,7 +39,7 @@ function describeFailure({ fullTitle, file, err }: Test): string {
   return [...lines, ...calls.slice(0, STACK_LINES).map((line) => line.trim())].join('\n');
 }
 
-/** Null when mocha got no further than starting. Throws when the file is not its report. */
+/** Null when mocha failed at startup. Throws when the file is not its report. */
 export function readMochaReport(path: string): JobResult | null {
   let text: string;
   try {

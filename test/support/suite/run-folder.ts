@@ -1,4 +1,4 @@
-/** Where the processes of a test run keep what they throw away: in memory where there is plenty, else on the disk. */
+/** The folder for temporary data of a test run: in memory where there is enough, else on disk. */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,19 +6,19 @@ import { ownerIsAlive, takeFolder } from '../../../infra/postgres/embedded/folde
 
 const IN_MEMORY = '/dev/shm';
 const PREFIX = 'gateway-tests-';
-/** Three jobs at a time, each with a Postgres or two of its own: about 2 GiB at the most. */
+/** Three jobs at a time, each with one or two Postgres servers: about 2 GiB at most. */
 const LEAST_FREE_BYTES = 6 * 2 ** 30;
 
 /**
- * Makes the folder, which becomes the temp folder of every process started from now on, and goes when this one ends.
- * What is killed here is processes, never the machine, so that memory keeps as well as a disk, and faster.
+ * Creates the folder, which becomes the temp folder of every process started from now on and is removed when
+ * this one ends. Tests kill processes, never the machine, so memory is as durable as a disk, and faster.
  */
 export async function takeRunFolder({ onDisk }: { readonly onDisk: boolean }): Promise<string> {
   const home = !onDisk && memoryHasRoom() ? IN_MEMORY : tmpdir();
   await removeAbandoned(home);
   const folder = mkdtempSync(join(home, PREFIX));
   await takeFolder(join(folder, 'owner'), folder);
-  // As open as a temp folder is: servers run under accounts of their own.
+  // As open as a temp folder: servers run under other accounts.
   chmodSync(folder, 0o1777);
   process.env['TMPDIR'] = folder;
   process.once('exit', () => {
@@ -27,7 +27,7 @@ export async function takeRunFolder({ onDisk }: { readonly onDisk: boolean }): P
   return folder;
 }
 
-/** Programs are run from there too, which containers may forbid. */
+/** Programs are also run from there, which containers may forbid. */
 function memoryHasRoom(): boolean {
   if (process.platform !== 'linux') return false;
   const mount = readFileSync('/proc/mounts', 'utf8')
@@ -41,7 +41,7 @@ function memoryHasRoom(): boolean {
 const ageMs = (path: string): number =>
   Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
 
-/** What killed runs left. A young one may be that of a run that is just starting. */
+/** Removes the folders of killed runs. A recent one may belong to a run that is just starting. */
 async function removeAbandoned(home: string): Promise<void> {
   for (const name of readdirSync(home)) {
     const folder = join(home, name);

@@ -10,7 +10,7 @@ export interface SourceFile {
   /** From the project's root, with `/`. */
   readonly path: string;
   readonly text: string;
-  /** As an editor counts them. */
+  /** As an editor numbers them. */
   readonly lines: readonly string[];
 }
 
@@ -27,13 +27,13 @@ function read(pattern: string): readonly SourceFile[] {
 export const productSources = (): readonly SourceFile[] =>
   PRODUCT.flatMap((folder) => read(`${folder}/**/*.ts`));
 
-/** The tests and benches too. */
+/** Includes the tests and benches. */
 export const allSources = (): readonly SourceFile[] => [
   ...productSources(),
   ...BESIDE.flatMap((folder) => read(`${folder}/**/*.ts`)),
 ];
 
-/** Everything that is written by hand beside the sources: configuration, SQL, prose. */
+/** Every other hand-written file: configuration, SQL, prose. */
 export const otherTexts = (): readonly SourceFile[] => [
   ...read('*.{md,json,js,cjs}').filter(({ path }) => path !== 'package-lock.json'),
   ...read('docs/**/*.md'),

@@ -15,7 +15,7 @@ const check = (name: string, ...args: readonly string[]): Job => ({
   },
 });
 
-/** Slow: to be started first, so that it is not left for the end. */
+/** Slow: started first, so that it does not delay the end. */
 export const lintCheck = check('eslint', 'node_modules/.bin/eslint', '.', '--max-warnings', '0');
 
 export const quickChecks: readonly Job[] = [

@@ -1,4 +1,4 @@
-/** Which test files run in one process: enough that few processes are started, no more than leaves them side by side. */
+/** Groups test files into processes: few processes to start, but enough to run in parallel. */
 import { dirname } from 'node:path';
 
 export interface TestFile {
@@ -13,12 +13,16 @@ export interface TestGroup {
   readonly files: readonly TestFile[];
 }
 
-/** How much test code goes into one process: to start one, its Postgres and its gateway takes as long as many a file. */
+/**
+ * Bytes of test code in one process: starting one, its Postgres and its gateway takes as long as running many
+ * a file.
+ */
 const GATHERED_BYTES = 60_000;
 
 /**
- * `test/unit` is quick and goes as one. Elsewhere a file of `test/e2e` or a folder is gathered with its neighbours, or goes alone
- * when it is lengthy or large. What is lengthy comes first, then the largest: nothing long is left for the end.
+ * `test/unit` is quick and forms one group. Elsewhere a file of `test/e2e` or a folder is combined with its
+ * neighbours, or runs alone when it is lengthy or large. Lengthy groups come first, then the largest, so that
+ * nothing long is left for the end.
  */
 export function groupTests(files: readonly TestFile[]): readonly TestGroup[] {
   const units = Map.groupBy(files, ({ path }) => unitOf(path));

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../../commands/values/errors.ts';
 
-/** The refusal `work` throws; anything else it throws is passed on, and no throw at all is a failure. */
+/** The refusal that `work` throws; any other error is passed on, and no throw is a failure. */
 export function thrown(work: () => unknown): GatewayError {
   try {
     work();

@@ -1,4 +1,4 @@
-/** Small organisations at random: one token, its principal, two mailboxes, and everything that can bound it. */
+/** Random small organisations: one token, its principal, two mailboxes, and everything that can limit it. */
 import fc from 'fast-check';
 import type {
   DirectoryState,
@@ -28,13 +28,13 @@ export interface MailboxTraits {
   readonly isRemoved: boolean;
   readonly isForeign: boolean;
   readonly grant: GrantTraits | null;
-  /** The grant of the agent's owner; of no importance to a person's token. */
+  /** The grant of the agent's owner; irrelevant to a person's token. */
   readonly ownersGrant: GrantTraits | null;
 }
 
 export interface World {
   readonly kind: 'user' | 'agent';
-  /** Of the person, or of the agent's owner; null = no longer a member. */
+  /** Role of the person, or of the agent's owner; null = no longer a member. */
   readonly role: Role | null;
   readonly tokenScopes: readonly Scope[];
   readonly tokenMailboxIds: readonly string[] | null;
@@ -119,7 +119,7 @@ export const tokenOf = ({ kind, tokenScopes, tokenMailboxIds }: World): TokenEnt
   secretHash: null,
 });
 
-/** The directory of a world, as the projection would hold it. */
+/** The directory of a world, as the projection holds it. */
 export function stateOf(world: World): DirectoryState {
   const holder = world.kind === 'agent' ? 'agt_1' : 'usr_1';
   const grants = world.mailboxes.flatMap(({ grant, ownersGrant }, number) => {

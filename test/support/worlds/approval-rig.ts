@@ -1,4 +1,4 @@
-/** An operation rig in which people decide: rules, approvers who are signed in, a clock that can be set. */
+/** An operation rig with approvals: rules, signed-in approvers, a clock that can be set. */
 import type { Caller } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { PersonEntry, PolicyEntry } from '../../../commands/ports/directory.ts';
@@ -16,20 +16,20 @@ import { type OperationRig, operationRig, type RigOptions } from './operation-ri
 import { policyEntry } from '../samples/policy-entry.ts';
 
 export interface CheckRig extends OperationRig {
-  /** Sets the clock so many seconds after the beginning. */
+  /** Sets the clock to this many seconds after the beginning. */
   at(seconds: number): void;
-  /** Sets the organisation's rules, as a version of their own. */
+  /** Sets the organisation's rules as a new version. */
   rules(...rules: readonly unknown[]): void;
-  /** A person of this role, signed in with a fresh password. */
+  /** A person of this role, signed in with a recent step-up. */
   person(id: string, role: Role): Caller;
-  /** Asks for an action on messages. */
+  /** Requests an action on messages. */
   ask(messageIds: readonly string[], type: string, mode?: string): Promise<OperationReply>;
   approvalAs(caller: Caller, capability: Capability, input: object, key?: string): Promise<Approval>;
   stateOf(reply: OperationReply): Promise<OperationState>;
   typesOf(reply: OperationReply): Promise<readonly string[]>;
 }
 
-/** Wants one approver for archive and expunge; nothing is committed by itself. */
+/** Requires one approver for archive and expunge; nothing is committed automatically. */
 export const CHECKED = {
   id: 'checked',
   when: { actions: ['archive', 'expunge'] },

@@ -1,6 +1,7 @@
 /**
- * An organisation with people of every role, an agent, one mailbox and its mail server, written as events: whatever stores
- * stand behind the ports. The mail server and the submission server are counted, and shared by all processes.
+ * An organisation with people of every role, an agent, one mailbox and its mail server, written as events,
+ * independent of the stores behind the ports. The mail server and the submission server are counted, and
+ * shared by all processes.
  */
 import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession } from '../../../commands/kernel/access.ts';
@@ -25,7 +26,7 @@ import { SharedMailServer } from '../fakes/shared-mail-server.ts';
 export const ORG = 'org_1';
 export const MAILBOX = 'mbx_1';
 export const AGENT = 'agt_1';
-/** The agent is Olga's: what it asks for is asked for in her name. */
+/** Olga owns the agent: its requests are made in her name. */
 export const PEOPLE = {
   usr_olga: 'owner',
   usr_adam: 'admin',
@@ -48,14 +49,14 @@ const NARROW: readonly MailboxScope[] = [
 ];
 const TOKEN_SCOPES = [...MAILBOX_SCOPES, 'approvals:read' as const, 'mailboxes:read' as const];
 
-/** The check a request has become. */
+/** The approval that a request has become. */
 export interface Asked {
   readonly operationId: string;
   readonly approvalId: string;
   readonly contentHash: string;
 }
 
-/** Throws when nobody has to be asked. */
+/** Throws when no approval is required. */
 export function askedBy(reply: OperationReply): Asked {
   const { operation_id: operationId, approval } = reply;
   if (operationId === undefined || approval === undefined)
@@ -106,7 +107,7 @@ export class ApprovalWorld {
     return world;
   }
 
-  /** The same ports with the one mail server that all processes reach. */
+  /** The same ports with the one mail server that all processes use. */
   reachedFrom(ports: Ports): Ports {
     return {
       ...ports,
@@ -118,7 +119,7 @@ export class ApprovalWorld {
     };
   }
 
-  /** Everybody as the process behind the ports knows them; people are signed in and gave their password just now. */
+  /** A caller as the process behind the ports knows it; people are signed in with a recent step-up. */
   caller(ports: Ports, id: CallerId): Caller {
     const { state } = ports.directory;
     const now = ports.clock.now();
@@ -143,7 +144,7 @@ export class ApprovalWorld {
     return caller;
   }
 
-  /** Any capability; with a fresh key unless one is named. */
+  /** Invokes any capability; with a fresh key by default. */
   async invoke<Output = OperationReply>(
     ports: Ports,
     by: CallerId,
@@ -184,19 +185,19 @@ export class ApprovalWorld {
     return id;
   }
 
-  /** How often the submission server took a message of this draft. */
+  /** How often the submission server accepted a message of this draft. */
   sentOf(draftId: string): number {
     const subject = this.#subjects.get(draftId);
     if (subject === undefined) throw new Error(`${draftId} is no draft of this world`);
     return this.submission.taken.filter(({ raw }) => raw.includes(subject)).length;
   }
 
-  /** What the agent asks for, and that becomes a check. */
+  /** A request of the agent that becomes an approval. */
   async ask(ports: Ports, call: readonly [capability: Capability, input: object]): Promise<Asked> {
     return askedBy(await this.invoke(ports, AGENT, call));
   }
 
-  /** The policy with these rules, in force for this process when this resolves, and since when it is. */
+  /** Sets the policy to these rules; resolves when it is in force for this process, with its start. */
   async setPolicy(ports: Ports, rules: readonly PolicyRule[]): Promise<Position> {
     this.#policyVersion += 1;
     const said = { internal_domains: [], custom_headers: [], default: null };
@@ -204,7 +205,7 @@ export class ApprovalWorld {
     return await this.#write(ports, `policy-${ORG}`, [{ type: 'PolicySet', data }]);
   }
 
-  /** Changes what the agent may do in the mailbox, and tells when everybody has to know. */
+  /** Changes the agent's grant in the mailbox, and returns from when every process must know it. */
   async grant(ports: Ports, what: 'whole' | 'narrow' | 'none'): Promise<Position | null> {
     const held = ports.directory.state.grantIds.get(MAILBOX)?.get(AGENT);
     const facts: Fact<AnyEvent>[] = [];

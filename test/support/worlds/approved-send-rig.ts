@@ -1,4 +1,4 @@
-/** An agent whose sends wait for a person, on the rig of a send, and the ways a check goes. */
+/** An agent whose sends wait for a person, on the rig of a send, and the possible courses of an approval. */
 import type { PolicyEntry } from '../../../commands/ports/directory.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
@@ -37,7 +37,7 @@ export class CheckedSendRig extends SendRig {
     return (await this.invoke(wantsToSendDraft, { draft_id: draftId }, key, ports)).output as OperationReply;
   }
 
-  /** The one approver approves what waits, or rejects it and the draft hears of it. */
+  /** The one approver approves the operation, or rejects it and the draft is released. */
   async vote(
     key: string,
     decision: 'approve' | 'reject' = 'approve',
@@ -61,7 +61,7 @@ export class CheckedSendRig extends SendRig {
     await releaseDraftOf(ports, author, operationId, state);
   }
 
-  /** Withdraws the check, and says so to the draft unless the process dies before that. */
+  /** Withdraws the approval, and releases the draft unless the process dies before that. */
   async cancel(
     key: string,
     { isCutOff = false, ports = this.ports }: { readonly isCutOff?: boolean; readonly ports?: Ports } = {},
@@ -86,7 +86,7 @@ export class CheckedSendRig extends SendRig {
     return await runCommit(ports, commit, sendCommit);
   }
 
-  /** A draft whose check was granted, under this key. */
+  /** A draft whose approval was granted, under this key. */
   async granted(key: string): Promise<string> {
     const id = await this.startDraft();
     await this.ask(id, key);

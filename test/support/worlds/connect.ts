@@ -1,4 +1,4 @@
-/** Connecting a mailbox without a worker: through the mail port, and its index is taken for complete. */
+/** Connects a mailbox without a worker: through the mail port, and its mirror counts as complete. */
 import type { Ports } from '../../../commands/ports/ports.ts';
 import {
   connectMailbox,
@@ -6,7 +6,7 @@ import {
   recordSynced,
 } from '../../../commands/mailboxes/connect-mailbox.ts';
 
-/** As the worker does it on its first connection; the mailbox is `syncing` after it. */
+/** As the worker does on its first connection; the mailbox is then `syncing`. */
 export const greetMailbox = (ports: Ports, mailboxId: string): Promise<ConnectOutcome> =>
   connectMailbox(ports, mailboxId, () =>
     ports.mail.withMailbox(mailboxId, 'bulk', async (mail) => ({
@@ -15,7 +15,7 @@ export const greetMailbox = (ports: Ports, mailboxId: string): Promise<ConnectOu
     })),
   );
 
-/** Greeted and passed over: the mailbox is `connected`. */
+/** Runs both steps: the mailbox is then `connected`. */
 export async function connectAndSync(ports: Ports, mailboxId: string): Promise<ConnectOutcome> {
   const outcome = await greetMailbox(ports, mailboxId);
   if (outcome.outcome === 'connected') await recordSynced(ports, mailboxId);

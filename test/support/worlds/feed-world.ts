@@ -1,4 +1,4 @@
-/** A mailbox in memory whose feed a test writes, and processes that follow it. */
+/** A mailbox in memory whose feed is written by a test, and processes that follow it. */
 import type { MailPort, MailSession } from '../../../commands/ports/mail-port.ts';
 import type { FetchedMessage } from '../../../commands/mail/message.ts';
 import { type FeedChange, feedStream } from '../../../commands/feed/feed-events.ts';
@@ -23,7 +23,7 @@ export const TRASH = { number: 2, uidValidity: 12 };
 
 export type Change = Partial<FeedChange> & { readonly uid: number };
 
-/** A message nobody needs to look at closely. */
+/** A message with arbitrary content. */
 export const messageAt = (uid: number, change: Partial<FetchedMessage> = {}): FetchedMessage => ({
   ref: { folder: { number: INBOX.number, path: 'INBOX' }, uidValidity: INBOX.uidValidity, uid },
   seen: false,
@@ -60,9 +60,9 @@ export class FeedWorld {
   readonly gateway: MemoryGateway;
   readonly mailboxId: string;
   readonly #followers: FeedFollower[] = [];
-  /** What the mail server holds in INBOX, by UID. */
+  /** The messages in INBOX on the mail server, by UID. */
   readonly messages = new Map<number, FetchedMessage>();
-  /** How many messages each fetch asked for. */
+  /** The number of messages of each fetch. */
   readonly fetches: number[] = [];
 
   private constructor(gateway: MemoryGateway, mailboxId: string) {
@@ -79,7 +79,7 @@ export class FeedWorld {
     return new FeedWorld(gateway, id);
   }
 
-  /** One more process on the same log; where time passes by itself when its clock is said to be ticking. */
+  /** One more process on the same log; its time passes automatically when `ticking`. */
   async process(options: { recentChanges?: number; ticking?: boolean } = {}): Promise<Ports> {
     const { recentChanges = 10_000, ticking = false } = options;
     const { locators, log } = this.gateway.ports;
@@ -90,7 +90,7 @@ export class FeedWorld {
     return { ...this.gateway.ports, clock, feed, mail: this.#mail() };
   }
 
-  /** Tells the feed of changes, as the worker of the mailbox does. */
+  /** Writes changes to the feed, as the worker of the mailbox does. */
   async observe(changes: readonly Change[], folder = INBOX, at?: Date): Promise<Position> {
     const { clock, directory, events } = this.gateway.ports;
     const mailboxNumber = directory.state.mailboxes.get(this.mailboxId)?.number ?? 0;
@@ -149,7 +149,7 @@ export class FeedWorld {
     return output as AwaitReply<Item>;
   }
 
-  /** Resolves when a process has noted everything. */
+  /** Resolves when a process has applied everything. */
   async caughtUp({ feed, events }: Ports): Promise<void> {
     const head = (await events.readAll(null, 100_000)).findLast(({ streamName }) =>
       /^(mailFeed|operation)-/.test(streamName),

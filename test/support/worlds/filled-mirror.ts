@@ -1,4 +1,6 @@
-/** A mail index in a database of its own, filled from a mail server as a worker would, and a gateway that answers from it. */
+/**
+ * A mirror in its own database, filled from a mail server as by a worker, and a gateway that answers from it.
+ */
 import type { Locators, Sql } from '../../../commands/ports/ports.ts';
 import type { HostSettings } from '../../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../../commands/mail/message.ts';
@@ -30,16 +32,16 @@ export interface IndexUnderTest extends AsyncDisposable {
   mailbox: WholeMailbox;
   /** The router's time in milliseconds, which stands still. */
   now: number;
-  /** Its queries go to the index where that can answer. */
+  /** Its queries use the mirror where that can answer. */
   readonly indexed: MailGatewayUnderTest;
-  /** Brings the copies of these folders to what the server has now, from nothing. */
+  /** Fills the mirror of these folders from nothing to the server's current state. */
   fill(folders: readonly FolderRef[]): Promise<void>;
   keyOf(folder: FolderRef): { readonly mailboxNumber: number; readonly folderNumber: number };
 }
 
-/** The lease every write needs. */
+/** The lease that every write requires. */
 export const FENCE_OF_TEST = FENCE;
-/** The life of the process that vouches. */
+/** The life of the process that attests the freshness. */
 export const LIFE_OF_TEST = '00000000-0000-4000-8000-000000000001';
 
 export async function openIndex(): Promise<{
@@ -65,7 +67,7 @@ export async function openIndex(): Promise<{
   return { sql, index: new PostgresMailIndex(sql, testLocators), close };
 }
 
-/** An index and a gateway for the mailbox `user` at `imap`. */
+/** A mirror and a gateway for the mailbox `user` at `imap`. */
 export async function indexUnderTest(
   imap: HostSettings,
   user: string,

@@ -1,4 +1,7 @@
-/** A gateway in a process of its own, for what only a process shows: kill -9, a freeze, a second one beside it. */
+/**
+ * A gateway in its own process, for effects that only a process has: kill -9, a freeze, a second one beside
+ * it.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,9 +9,9 @@ import { eventually } from './gateway.ts';
 import { inheritedEnvironment } from './inherited-environment.ts';
 
 export interface GatewayProcessOptions {
-  /** Settings; nothing else is inherited but `inheritedEnvironment`. */
+  /** Settings; only `inheritedEnvironment` is inherited besides. */
   readonly env: Readonly<Record<string, string>>;
-  /** `infra/process/main.ts` unless another entry is named. */
+  /** `infra/process/main.ts` by default. */
   readonly entry?: string;
 }
 
@@ -20,7 +23,10 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Ends within half a second of the test process that started it, whatever became of that (`infra/process/end-signals.ts`). */
+/**
+ * Ends within half a second of the test process that started it, however that ended
+ * (`infra/process/end-signals.ts`).
+ */
 const ENDS_WITH_PARENT = { npm_lifecycle_event: 'test' };
 
 export class GatewayProcess {
@@ -28,7 +34,7 @@ export class GatewayProcess {
   readonly #exited: Promise<unknown>;
   /** Everything printed so far. */
   output = '';
-  /** The log, one JSON per line, and what a failed start says. */
+  /** The log, one JSON per line, and the message of a failed start. */
   errors = '';
 
   private constructor(child: ChildProcess) {
@@ -53,7 +59,7 @@ export class GatewayProcess {
     return new GatewayProcess(child);
   }
 
-  /** Starts it and waits until it listens. Throws with what it said when it ends instead. */
+  /** Starts it and waits until it listens. Throws with its output when it ends instead. */
   static async start(options: GatewayProcessOptions): Promise<GatewayProcess> {
     const started = GatewayProcess.spawn(options);
     await started.listening();
@@ -68,7 +74,9 @@ export class GatewayProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** What it printed after `Listening on`: an address of HTTP, or `esdb://…` of a process with stores only. */
+  /**
+   * The address printed after `Listening on`: an HTTP address, or `esdb://…` of a process with stores only.
+   */
   get address(): string {
     return /Listening on (\S+)\s/.exec(this.output)?.[1] ?? '';
   }
@@ -92,13 +100,13 @@ export class GatewayProcess {
     }, withinMs);
   }
 
-  /** Its exit code once it has ended by itself; null when a signal ended it. */
+  /** Its exit code once it has ended; null when a signal ended it. */
   async ended(): Promise<number | null> {
     await this.#exited;
     return this.#child.exitCode;
   }
 
-  /** kill -9; resolves when it is gone. Safe when it is gone already. */
+  /** kill -9; resolves when it has ended. Safe when it has already ended. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;
@@ -114,7 +122,7 @@ export class GatewayProcess {
     this.#child.kill('SIGCONT');
   }
 
-  /** Ctrl-C; resolves when it is gone. Throws when it has to be killed after twenty seconds. */
+  /** Ctrl-C; resolves when it has ended. Throws when it must be killed after twenty seconds. */
   async stop(signal: 'SIGINT' | 'SIGTERM' = 'SIGTERM'): Promise<void> {
     if (this.hasEnded) return;
     this.wake();

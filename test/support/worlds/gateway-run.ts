@@ -1,4 +1,6 @@
-/** The ports of one run of a gateway, real to the wire: what a process holds, without the process. */
+/**
+ * The ports of one run of a gateway, real up to the network: the contents of a process, without the process.
+ */
 import type { KeyObject } from 'node:crypto';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../../commands/mailboxes/connect-mailbox.ts';
@@ -17,12 +19,12 @@ import { createSecrets } from '../../../infra/security/secrets.ts';
 import { SmtpGateway } from '../../../infra/smtp/smtp-gateway.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
-/** Where the stores of a run answer, and what all runs on them share. */
+/** The addresses of a run's stores, and what all runs on them share. */
 export interface RunHome {
   readonly databaseUrl: string;
   readonly eventStoreUrl: string;
   readonly imapPort: number;
-  /** Where the mailboxes submit; absent = as their settings say. */
+  /** The port where the mailboxes submit; absent = the one in their settings. */
   readonly smtpPort?: number;
   readonly masterKey: KeyObject;
   /** Clock, ids, keys and the directory, which only reads. */
@@ -31,11 +33,11 @@ export interface RunHome {
 
 export interface GatewayRun {
   readonly ports: Ports;
-  /** Gives up what is open; safe when its stores are out of reach. */
+  /** Closes what is open; safe when its stores are unreachable. */
   close(): Promise<void>;
 }
 
-/** Opens pool, event store, leases and mail under a run id of its own. Connects lazily. */
+/** Opens pool, event store, leases and mail under its own run id. Connects lazily. */
 export function openRun(home: RunHome): GatewayRun {
   const { shared, masterKey } = home;
   const log = silentLog;
@@ -52,7 +54,7 @@ export function openRun(home: RunHome): GatewayRun {
   const personal = createPersonalData({ sql, clock: shared.clock, masterKey });
   const accessLog = openAccessStream({ ...shared, events, log, runId: leases.runId });
   const guard = createEgressGuard(['127.0.0.0/8:*']);
-  // As in the gateway: a state that cannot be written now is written at the next sign of it.
+  // As in the gateway: a state that cannot be written now is written at its next occurrence.
   const note = (written: Promise<void>): void => {
     written.catch(() => undefined);
   };
@@ -102,7 +104,7 @@ export function openRun(home: RunHome): GatewayRun {
     close: async () => {
       mail.close();
       await events.close();
-      // Both write last lines first, which a run out of reach cannot.
+      // Both write last lines first, which an unreachable run cannot.
       await Promise.allSettled([accessLog.close(), leases.close()]);
       await pool.end();
     },

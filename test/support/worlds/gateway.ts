@@ -28,7 +28,7 @@ export interface CallOptions {
   readonly token?: string | null;
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is, instead of JSON. */
+  /** Sent unchanged, instead of JSON. */
   readonly raw?: string;
 }
 
@@ -40,7 +40,7 @@ export interface GatewayOptions {
   readonly clock?: Clock;
 }
 
-/** One call of the REST face; the answer's body is parsed where there is one, and held against the OpenAPI document. */
+/** One call of the REST adapter; a body is parsed and compared with the OpenAPI document. */
 export async function callRest(
   baseUrl: string,
   [method, path, body]: readonly [method: string, path: string, body?: unknown],
@@ -79,7 +79,7 @@ export class TestGateway {
     return this.gateway.baseUrl;
   }
 
-  /** A call as the owner unless another token is named. */
+  /** A call as the owner by default. */
   rest(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
     return callRest(this.baseUrl, [method, path, body], { token: this.tokens.restToken, ...options });
   }
@@ -116,7 +116,7 @@ export class TestGateway {
   }
 }
 
-/** Tries until it does not throw; the last failure is thrown when time is up. */
+/** Retries until it does not throw; throws the last failure at the time limit. */
 export async function eventually<T>(attempt: () => Promise<T>, withinMs = 5_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {

@@ -1,4 +1,7 @@
-/** What a process of the gateway takes from the test that starts it: no setting, only where it runs and how Node runs it. */
+/**
+ * The environment a gateway process inherits from the test that starts it: no setting, only where it runs and
+ * how Node runs it.
+ */
 const NAMES = [
   'PATH',
   'HOME',

@@ -1,4 +1,4 @@
-/** A client as behind a load balancer: the same request again on the next replica until it is answered for good. */
+/** A client as behind a load balancer: repeats the request on the next replica until its answer is final. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { callRest } from './gateway.ts';
 import { callOf, openSession, rawMcp } from './mcp/raw-mcp.ts';
@@ -8,7 +8,7 @@ export interface LoadTokens {
   readonly mcp_token: string;
 }
 
-/** What one attempt came to. */
+/** The result of one attempt. */
 interface Answered {
   readonly status: 'done' | 'again' | 'refused';
   readonly body: unknown;
@@ -30,11 +30,11 @@ export class LoadClient {
   readonly #tokens: LoadTokens;
   #session: Record<string, string> | null = null;
   #turn = 0;
-  /** Requests answered, and attempts that were not. */
+  /** Requests answered, and attempts without an answer. */
   answered = 0;
   disturbed = 0;
 
-  /** `addresses` is asked before every attempt: a replica that was started again listens elsewhere. */
+  /** `addresses` is called before every attempt: a restarted replica listens elsewhere. */
   constructor(addresses: () => readonly string[], tokens: LoadTokens) {
     this.#addresses = addresses;
     this.#tokens = tokens;
@@ -45,14 +45,14 @@ export class LoadClient {
     const token = this.#tokens.rest_token;
     const answer = await this.#untilAnswered(`${method} ${path}`, async (address) => {
       const told = await callRest(address, [method, path, body], { token, ...(key !== null && { key }) });
-      // What was made through one replica is known to the other a moment later.
+      // An object created through one replica is known to the other a moment later.
       if (told.status === 404) return { status: 'again', body: told.body };
       return judge(told.status < 300, told.body);
     });
     return answer as T;
   }
 
-  /** The same through `tools/call`, in a session that is opened again when it is lost. */
+  /** The same through `tools/call`, in a session that is reopened when it is lost. */
   async tool<T>(name: string, args: object): Promise<T> {
     const bearer = this.#tokens.mcp_token;
     const answer = await this.#untilAnswered(name, async (address) => {
@@ -75,7 +75,7 @@ export class LoadClient {
       this.#turn += 1;
       const address = addresses[this.#turn % addresses.length] ?? '';
       const { status, body } = await attempt(address).catch(
-        // The connection broke or was refused: what became of the request is not known.
+        // The connection broke or was refused: the outcome of the request is unknown.
         (error: unknown): Answered => ({ status: 'again', body: String(error) }),
       );
       if (status === 'done') {

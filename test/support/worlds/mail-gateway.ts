@@ -1,4 +1,4 @@
-/** The real mail gateway before a test server, and what its callbacks were told. */
+/** The real mail gateway in front of a test server, and the arguments of its callbacks. */
 import type { GatewayError } from '../../../commands/values/errors.ts';
 import type { HostSettings, MailSession } from '../../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../../commands/mail/query.ts';
@@ -48,7 +48,7 @@ export function mailGateway(
   return underTest;
 }
 
-/** A query of INBOX, newest first, unless told otherwise. */
+/** A query of INBOX, newest first by default. */
 export const queryOf = (fields: Partial<MailQuery> = {}): MailQuery => ({
   folders: [INBOX],
   filter: {},

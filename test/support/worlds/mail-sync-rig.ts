@@ -1,4 +1,4 @@
-/** Workers of mailboxes before a real mail server and a real index; log and directory are in memory. */
+/** Workers of mailboxes with a real mail server and a real mirror; log and directory are in memory. */
 import type { ImapFlow } from 'imapflow';
 import { type FeedChange, feedStream } from '../../../commands/feed/feed-events.ts';
 import { appendFacts, decideAndAppend, streamOf } from '../../../commands/kernel/decide-and-append.ts';
@@ -31,7 +31,7 @@ import type { MemoryEventStore } from '../fakes/memory-event-store.ts';
 import { testDatabase } from '../servers/postgres.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
-/** Everything happens within a test's patience. */
+/** Times short enough for a test. */
 export const QUICK: Partial<SyncTimes> = {
   leaseMs: 2_000,
   renewEveryMs: 300,
@@ -49,23 +49,23 @@ export interface SyncRig {
   readonly index: PostgresMailIndex;
   readonly gateway: ImapGateway;
   readonly mailboxId: string;
-  /** Starts workers as a process of its own would; the answer ends them. */
+  /** Starts workers like a separate process; the returned function ends them. */
   work(times?: Partial<SyncTimes>, index?: MailIndex): () => Promise<void>;
-  /** A client of somebody else. */
+  /** A client of another user of the account. */
   client<T>(work: (client: ImapFlow) => Promise<T>): Promise<T>;
   /** Another mailbox of the same account; its id. */
   addMailbox(): Promise<string>;
   /** Mailboxes that a worker holds now. */
   leases(): Promise<readonly string[]>;
-  /** As a person does it with PATCH. */
+  /** As a person does with PATCH. */
   pauseMailbox(): Promise<void>;
   entry(): MailboxEntry;
-  /** The mailbox as the index is asked for it. */
+  /** The mailbox as queries of the mirror name it. */
   whole(): WholeMailbox;
   folder(path: string): FolderEntry;
-  /** Every change told so far, with the folder's path. */
+  /** Every change reported so far, with the folder's path. */
   told(): readonly (FeedChange & { readonly path: string; readonly uid: number })[];
-  /** What is not in the index as it is on the server; empty = the same. */
+  /** Differences between the mirror and the server; empty = the same. */
   differences(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export interface SyncRig {
 let count = 0;
 
 export interface RigOptions {
-  /** Where the gateway connects, when that is not where other clients do. */
+  /** Where the gateway connects, if different from other clients. */
   readonly gatewayImap?: HostSettings;
   readonly password?: string;
   readonly commandTimeoutMs?: number;

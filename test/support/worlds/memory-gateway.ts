@@ -33,7 +33,7 @@ import { randomKey } from '../samples/random-key.ts';
 import { ScriptedSql } from '../fakes/scripted-sql.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
-/** Reversible on purpose: a test can look into an event without a key. */
+/** Reversible on purpose: a test can read an event without a key. */
 export const plainPersonalData: PersonalData = {
   seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
   open: (sealed) => Promise.resolve(sealed.split(':').slice(2).join(':')),
@@ -78,7 +78,7 @@ export class MemorySecrets implements Secrets {
   }
 }
 
-/** Nothing is indexed. */
+/** Nothing is mirrored. */
 const noCopies: MirrorVersions = {
   statusOf: (mailboxes) => {
     const empty = { lastEventAt: null, currentAt: null, indexed: 0, total: 0 };
@@ -90,7 +90,7 @@ const noCopies: MirrorVersions = {
   erase: () => Promise.resolve(),
 };
 
-/** Nobody watches the mailbox. */
+/** No worker watches the mailbox. */
 const silentEchoes: ChangeAttribution = {
   expect: () => Promise.resolve({ settle: () => Promise.resolve() }),
 };
@@ -200,12 +200,14 @@ export const OWNER = {
 
 export type MemoryGateway = ReturnType<typeof memoryPorts> & {
   readonly org: Bootstrapped;
-  /** The caller of a token id or a session's; throws when it was revoked or has no principal. */
+  /** The caller of a token id or a session id; throws when it was revoked or has no principal. */
   callerOf(tokenId: string): Caller;
   readonly ownerTokenId: string;
-  /** A person (the owner unless another is named) signs in, with a fresh password: the id to call with as `token`. */
+  /**
+   * Signs in a person (by default the owner) with a recent step-up: returns the id to call with as `token`.
+   */
   signIn(userId?: string, secretHash?: string): Promise<string>;
-  /** Invokes as the owner's token, or another one by id. */
+  /** Invokes with the owner's token, or another one by id. */
   invoke(capability: Capability, input: unknown, options?: CallOptions): Promise<Outcome>;
   /** The output only. */
   call<Output>(capability: Capability, input: unknown, options?: CallOptions): Promise<Output>;

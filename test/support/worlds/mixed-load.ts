@@ -1,4 +1,4 @@
-/** Every kind of work at once through two replicas and beside them, and a record of all that was acknowledged. */
+/** Every kind of work at once, through two replicas and directly, and a record of everything acknowledged. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventStore, WrongExpectedRevision } from '../../../commands/ports/event-store.ts';
@@ -9,7 +9,7 @@ import type { WatchedMailbox } from '../servers/watched-mailbox.ts';
 
 export interface MixedLoadOptions {
   readonly client: LoadClient;
-  /** The store itself, as another program would use it. */
+  /** The store itself, as another program uses it. */
   readonly events: EventStore;
   readonly watched: WatchedMailbox;
   readonly mailboxId: string;
@@ -50,9 +50,9 @@ export class MixedLoad {
   readonly acknowledged = new Set<string>();
   readonly issued = new Set<string>();
   readonly revoked = new Set<string>();
-  /** Names of what must have been made exactly once. */
+  /** Names of messages that must exist exactly once. */
   readonly made = new Set<string>();
-  /** What a subscriber was handed, in that order. */
+  /** Events a subscriber received, in that order. */
   readonly read: Pick<StoredEvent, 'id' | 'position'>[] = [];
 
   constructor(options: MixedLoadOptions) {
@@ -69,13 +69,13 @@ export class MixedLoad {
     this.#reader = this.#readAll();
   }
 
-  /** Lets everybody finish what is begun. Throws what any of them met. */
+  /** Lets every worker finish what it began. Throws the first error of any of them. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#work);
   }
 
-  /** Ends the subscriber once it has been handed the last event there is. Throws when that takes too long. */
+  /** Ends the subscriber once it has received the last event. Throws when that takes too long. */
   async caughtUp(head: bigint): Promise<void> {
     for (let tries = 0; tries < 1_000 && (this.read.at(-1)?.position ?? -1n) < head; tries += 1)
       await delay(10);
@@ -83,7 +83,7 @@ export class MixedLoad {
     await this.#reader;
   }
 
-  /** Throws what stopped a worker, as soon as it is asked. */
+  /** Throws the error that stopped a worker, if any. */
   assertUnhurt(): void {
     if (this.#failure !== null) throw this.#failure;
   }
@@ -105,7 +105,7 @@ export class MixedLoad {
     this.#watch(run());
   }
 
-  /** A message arrives, is found, marked and archived, over one face. */
+  /** A message arrives, is found, marked and archived, over one adapter. */
   readonly archive = async (overRest: boolean): Promise<void> => {
     const { watched, client, mailboxId } = this.#options;
     const subject = `load ${randomUUID()}`;
@@ -129,7 +129,7 @@ export class MixedLoad {
     }
   };
 
-  /** New mail is told within two seconds; a part that is being killed takes longer. */
+  /** New mail is reported within two seconds; later while a part is being killed. */
   async #untilFound(find: () => Promise<Found>, subject: string): Promise<string> {
     const giveUpAt = performance.now() + FIND_WITHIN_MS;
     for (;;) {
@@ -140,7 +140,7 @@ export class MixedLoad {
     }
   }
 
-  /** What was told as unknown is asked again; a mark's answer is final the first time it is told. */
+  /** An unknown outcome is requested a second time; the answer of a mark is final at once. */
   async #untilFinal(again: () => Promise<Reply>, isRecorded: boolean): Promise<void> {
     for (;;) {
       const { operation_id, results } = await again();
@@ -179,7 +179,7 @@ export class MixedLoad {
     await client.rest('POST', `/mailboxes/${mailboxId}/grants`, terms, randomUUID());
   };
 
-  /** Appends at exact revisions; after an append of unknown outcome the stream is read, as any writer would. */
+  /** Appends at exact revisions; after an append of unknown outcome the stream is read, as by any writer. */
   async #appendRaw(stream: string): Promise<void> {
     const { events } = this.#options;
     let revision = -1n;
@@ -208,7 +208,7 @@ export class MixedLoad {
       try {
         return (await this.#options.events.readLast(stream))?.revision ?? -1n;
       } catch {
-        // Away: whoever waits here is let through when the store is back.
+        // The store is unavailable: the waiting work continues when it is back.
         await delay(PAUSE_MS);
       }
     }

@@ -2,7 +2,7 @@ import type { Ports } from '../../../commands/ports/ports.ts';
 import { SweeperRun } from '../../../infra/background/run-sweeper.ts';
 import { sweepersOf } from '../../../infra/background/sweepers.ts';
 
-/** Runs these rows of the table until the signal aborts. Throws for a name that the table does not have. */
+/** Runs these rows of the table until the signal aborts. Throws for a name that is not in the table. */
 export async function runNamedSweepers(
   ports: Ports,
   names: readonly string[],

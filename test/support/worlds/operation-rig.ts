@@ -1,4 +1,4 @@
-/** One mailbox in memory and everything an operation on it passes through, from the capability to the event store. */
+/** One mailbox in memory and everything an operation on it uses, from the capability to the event store. */
 import { type Caller, callerOf } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../../commands/ports/directory.ts';
@@ -26,13 +26,13 @@ export type OperationRig = ReturnType<typeof memoryPorts> & {
   readonly caller: Caller;
   /** Leases of this run and of others. */
   readonly leaseTable: Map<string, string>;
-  /** The locator of a message, whether it is there or not. */
+  /** The locator of a message, whether it exists or not. */
   idOf(path: FolderPath, uid: number): string;
-  /** Adds a message and gives its locator. */
+  /** Adds a message and returns its locator. */
   arrive(path: FolderPath, messageId?: string | null, flags?: readonly string[]): string;
-  /** Runs a capability on the mailbox; a request has a fresh key unless one is named. */
+  /** Runs a capability on the mailbox; by default with a fresh key. */
   invoke(capability: Capability, input: object, key?: string | null): Promise<Outcome>;
-  /** As `invoke`, for somebody else and without naming the mailbox. */
+  /** As `invoke`, for another caller and without naming the mailbox. */
   invokeAs(caller: Caller, capability: Capability, input: object, key?: string | null): Promise<Outcome>;
   reply(capability: Capability, input: object, key?: string | null): Promise<OperationReply>;
 };
@@ -67,7 +67,7 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
     ...parts.ports,
     leases: memoryLeases('run_1', leaseTable),
     directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
-    // Nothing here takes long enough to be answered late.
+    // No step here takes long enough to be answered late.
     clock: {
       now: () => WORLD_NOW,
       elapsedMs: () => performance.now(),

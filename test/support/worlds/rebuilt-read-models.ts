@@ -1,4 +1,4 @@
-/** The read models as they stand, and as a build from nothing makes them: both as text to be compared byte by byte. */
+/** The live read models, and those of a build from nothing: both as text for a comparison byte by byte. */
 import type { Sql } from '../../../commands/ports/ports.ts';
 import type { EventStore } from '../../../commands/ports/event-store.ts';
 import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
@@ -22,7 +22,7 @@ export interface ReadModelTexts {
 
 const WITHIN_MS = 60_000;
 
-/** Waits until the live ones hold the whole log, then builds them again in a database of its own beside. */
+/** Waits until the live ones have applied the whole log, then builds them in a separate database. */
 export async function rebuiltReadModels(home: {
   readonly databaseUrl: string;
   readonly keyFile: string;

@@ -1,4 +1,4 @@
-/** Gateways side by side on one process with the stores, as an installation behind a load balancer runs them. */
+/** Several gateways on one process with the stores, as in an installation behind a load balancer. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { type RawAnswer, rawMcp, type RawRequest } from './mcp/raw-mcp.ts';
 import { runCommand } from '../servers/run-command.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
-/** What `npm run admin -- bootstrap` prints. */
+/** The output of `npm run admin -- bootstrap`. */
 export interface Tokens {
   readonly org_id: string;
   readonly agent_id: string;
@@ -23,7 +23,7 @@ export interface Tokens {
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** Where the load balancer would be; nobody listens there. */
+/** The address of the load balancer; no process listens there. */
 const BASE_URL = 'http://gateway.example';
 
 const UNLIMITED = {
@@ -52,8 +52,8 @@ export class ReplicaSet {
   }
 
   /**
-   * Starts the stores, sets up the first organisation beside them, then a replica for each settings that `replicasOf`
-   * gives; it is told where the stores answer, for replicas that are to reach them by another way.
+   * Starts the stores, sets up the first organisation, then starts a replica for each settings that
+   * `replicasOf` returns; it receives the addresses of the stores, for replicas that reach them another way.
    */
   static async start(
     stores: Settings,
@@ -71,12 +71,12 @@ export class ReplicaSet {
     return new ReplicaSet({ dataDir, tokens, replicas, stores: owner }, storeSettings);
   }
 
-  /** Of one more process on the same folder. */
+  /** Settings of one more process on the same folder. */
   settings(own: Settings = {}): Settings {
     return replicaSettings(this.dataDir, own);
   }
 
-  /** A REST call on one replica, as the owner unless another token is named. */
+  /** A REST call on one replica, by default as the owner. */
   rest(
     replica: number,
     [method, path, body]: readonly [method: string, path: string, body?: unknown],
@@ -86,13 +86,13 @@ export class ReplicaSet {
     return callRest(this.#replica(replica).address, [method, path, body], { token, ...options });
   }
 
-  /** A call of `/mcp` on one replica as the agent, unless another bearer is named. */
+  /** A call of `/mcp` on one replica, by default as the agent. */
   mcp(replica: number, request: RawRequest): Promise<RawAnswer> {
     const url = `${this.#replica(replica).address}/mcp`;
     return rawMcp(url, { bearer: this.tokens.mcp_token, ...request });
   }
 
-  /** Lets people's own tools send within a domain, as the person at the machine does it. */
+  /** Allows people's own tokens to send within a domain, as the operator does. */
   async allowSending(domain: string): Promise<void> {
     const file = join(this.dataDir, 'policy.json');
     const when = { actions: ['send'], actors: ['delegated'], recipient_domains: [domain] };
@@ -130,7 +130,7 @@ export class ReplicaSet {
     return id;
   }
 
-  /** Starts the stores again after they were killed. */
+  /** Restarts the stores after they were killed. */
   async restartStores(): Promise<void> {
     this.stores = await GatewayProcess.start({ env: this.#storeSettings });
   }

@@ -1,4 +1,7 @@
-/** A send from the request to its outcome, as clients and a page drive it in one process; what is told is told as a code. */
+/**
+ * A send from the request to its outcome, as clients and a page drive it in one process; outcomes are
+ * reported as codes.
+ */
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
@@ -19,7 +22,7 @@ import type { TestGateway } from './gateway.ts';
 import type { ToldSend } from '../models/send-invariants.ts';
 import type { SignedInPerson } from './sign-in.ts';
 
-/** Who asks with a token, and who decides in a session. */
+/** The requester with a token, and the approver in a session. */
 export interface Senders {
   readonly gateway: TestGateway;
   readonly owner: SignedInPerson;
@@ -38,7 +41,10 @@ export const askToSend = (ports: Ports, senders: Senders, { draftId, key }: Aske
     return 'completed';
   });
 
-/** Asks, approves what waits, and tells how the check stands then; a repeat asks and approves again. */
+/**
+ * Requests, approves the operation, and returns the approval's state; a repeat requests and approves a second
+ * time.
+ */
 export const askAndApprove = (
   ports: Ports,
   senders: Senders,
@@ -57,7 +63,7 @@ export const askAndApprove = (
     return codeOf(decided.status);
   });
 
-/** A check that was committed is told like any send that was. */
+/** A committed approval is reported like any send. */
 const codeOf = (status = 'completed'): string =>
   status === 'committed' ? 'completed' : status === 'commit_unknown' ? 'outcome_unknown' : status;
 
@@ -70,7 +76,7 @@ async function told(ask: () => Promise<string>): Promise<ToldSend> {
   }
 }
 
-/** What the workers of a process do about one checked send when they come to it. */
+/** The work of a process's workers on one approved send. */
 export async function passOver(ports: Ports, operationId: string, draftId: string): Promise<void> {
   await settleReview(ports, { operationId, draftId, orgId: null });
   await settleSend(ports, { operationId, orgId: null });

@@ -1,4 +1,4 @@
-/** One mailbox, its drafts and its submission server in memory: everything a send passes through. */
+/** One mailbox, its drafts and its submission server in memory: everything a send uses. */
 import { type Caller, callerOf } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
@@ -96,7 +96,7 @@ export class SendRig {
       content: this.content,
       composer: messageComposer,
       changeAttribution: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
-      // Nothing here takes long enough to be answered late; the test alone moves the time.
+      // No step here takes long enough to be answered late; only the test moves the time.
       clock: {
         now: () => clock.now(),
         elapsedMs: () => clock.elapsedMs(),
@@ -107,7 +107,7 @@ export class SendRig {
       this.parts.mail.failure ? Promise.reject(this.parts.mail.failure) : work(this.mailbox);
   }
 
-  /** The ports of another process on the same stores; the leases of the first one are gone when it is. */
+  /** The ports of another process on the same stores; the leases of the first process have ended. */
   newRun(): Ports {
     this.#runs += 1;
     this.leaseTable.clear();
@@ -173,12 +173,12 @@ export class SendRig {
     };
   }
 
-  /** Names of the frozen messages that are there. */
+  /** Names of the stored frozen messages. */
   frozenIds(): readonly string[] {
     return this.content.stored.filter(({ kind }) => kind === 'mime').map(({ id }) => id);
   }
 
-  /** Erases what nobody kept, once the longest expiry is over. */
+  /** Erases content that is no longer kept, after the longest expiry. */
   async sweep(): Promise<void> {
     await this.content.eraseExpired(new Date(this.parts.clock.now().getTime() + 48 * 3_600_000));
   }
@@ -194,7 +194,7 @@ export class SendRig {
     return await this.#opened(send.frozen.rfc_message_id);
   }
 
-  /** Every message that a draft was frozen as: for which operation, and its Message-ID. */
+  /** Every frozen message of a draft: its operation and its Message-ID. */
   async frozenMessages(draftId: string): Promise<readonly FrozenAs[]> {
     const stored = await this.ports.events.readStream(`draft-${draftId}`);
     const facts = stored

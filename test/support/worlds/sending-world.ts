@@ -1,4 +1,7 @@
-/** A whole gateway that may send: mailboxes on a real Dovecot, a submission server, and a policy that lets people's tokens send. */
+/**
+ * A whole gateway that may send: mailboxes on a real Dovecot, a submission server, and a policy that lets
+ * people's tokens send.
+ */
 import { randomUUID } from 'node:crypto';
 import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { readPolicyDocument, setPolicy } from '../../../commands/policy/set-policy.ts';
@@ -6,7 +9,7 @@ import type { TestDovecot } from '../servers/dovecot.ts';
 import { type Answer, eventually, startTestGateway, type TestGateway } from './gateway.ts';
 import { withClient } from '../servers/mail-append.ts';
 
-/** Waits that are minutes elsewhere. */
+/** Waits that take minutes in production. */
 export const QUICK_SENDS = {
   SEND_RETRY_AFTER_SECONDS: '1',
   SEND_JUDGE_AFTER_SECONDS: '2',
@@ -48,7 +51,7 @@ export class SendingWorld {
     return new SendingWorld(gateway, mailboxId, dovecot);
   }
 
-  /** A draft to these people; its subject is its own. */
+  /** A draft to these people, with a unique subject. */
   async draft(
     to: readonly string[] = ['bob@example.com'],
   ): Promise<{ readonly id: string; readonly subject: string }> {

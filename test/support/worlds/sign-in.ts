@@ -1,4 +1,7 @@
-/** People who are signed in at a test gateway: real links, real passwords, real sessions, each stepped up for 15 minutes. */
+/**
+ * People who are signed in at a test gateway: real links, real passwords, real sessions, each stepped up for
+ * 15 minutes.
+ */
 import { addPerson, passwordLink, personWith } from '../../../commands/organisation/add-person.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
 import { systemAuthor } from '../../../commands/kernel/system-author.ts';
@@ -12,7 +15,7 @@ export interface SignedInPerson {
   readonly sessionId: string;
   /** The `mgs_` bearer. */
   readonly bearer: string;
-  /** A call of the REST face in this session. */
+  /** A call of the REST adapter in this session. */
   rest(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
 }
 
@@ -23,7 +26,7 @@ export async function signInOwner(gateway: TestGateway): Promise<SignedInPerson>
   return await signInWith(gateway.baseUrl, email);
 }
 
-/** Somebody new in a role. */
+/** A new person in a role. */
 export async function signInNew(
   gateway: TestGateway,
   role: Role,
@@ -36,7 +39,7 @@ export async function signInNew(
   return await signInWith(gateway.baseUrl, email);
 }
 
-/** Another session of somebody whose password is known. */
+/** Another session of a person whose password is known. */
 export async function signInWith(
   baseUrl: string,
   email: string,

@@ -1,11 +1,11 @@
-/** A person signed in to a gateway in memory, the password just given: calls capabilities as that person. */
+/** A person signed in to a gateway in memory, with a recent step-up: calls capabilities as that person. */
 import type { Caller } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import { invokeCapability, type Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import { ROLE_SCOPES, type Scope } from '../../../commands/values/scopes.ts';
 import type { CallOptions, MemoryGateway } from './memory-gateway.ts';
 
-/** The owner in a session stepped up a moment ago. */
+/** The owner in a session with a recent step-up. */
 export function signedInOwner(gateway: MemoryGateway): Caller {
   const owner = gateway.callerOf(gateway.ownerTokenId);
   const orgScopes = new Set<Scope>(ROLE_SCOPES.owner);

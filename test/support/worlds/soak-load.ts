@@ -1,4 +1,7 @@
-/** Reading, moving and sending at once, for as long as asked; what was acknowledged is kept for the reckoning. */
+/**
+ * Reading, moving and sending at once, for the given time; everything acknowledged is recorded for the final
+ * comparison.
+ */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callRest } from './gateway.ts';
@@ -29,7 +32,7 @@ export class SoakLoad {
   #failure: Error | null = null;
   /** Subjects of messages from outside. */
   readonly brought: string[] = [];
-  /** Subjects of sends that were told as completed, and ids of all drafts that were asked to be sent. */
+  /** Subjects of sends reported as completed, and ids of all drafts whose send was requested. */
   readonly sent: string[] = [];
   readonly drafts: string[] = [];
   archived = 0;
@@ -46,13 +49,13 @@ export class SoakLoad {
     this.#loop(() => this.#send());
   }
 
-  /** Lets everybody finish what is begun. Throws what any of them met. */
+  /** Lets every worker finish what it began. Throws the first error of any of them. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#work);
   }
 
-  /** Throws what stopped a worker, as soon as it is asked. */
+  /** Throws the error that stopped a worker, if any. */
   assertUnhurt(): void {
     if (this.#failure !== null) throw this.#failure;
   }
@@ -119,14 +122,14 @@ export class SoakLoad {
     if ((reply.body as { status: string }).status === 'completed') this.sent.push(subject);
   }
 
-  /** An answer of 2xx, however often the request has to be repeated. */
+  /** An answer of 2xx, however often the request must be repeated. */
   async #settled(request: readonly [string, string, unknown?], key?: string): Promise<Answered> {
     const answer = await this.#call(request, key);
     if (answer.status < 300) return answer;
     throw new Error(`${request.slice(0, 2).join(' ')}: ${JSON.stringify(answer.body)}`);
   }
 
-  /** The same request, with the same key, until it is answered with what a repeat would not change. */
+  /** Repeats the request with the same key until the answer is final. */
   async #call(request: readonly [string, string, unknown?], key?: string): Promise<Answered> {
     const { address, token } = this.#options;
     const giveUpAt = performance.now() + GIVE_UP_MS;

@@ -1,4 +1,7 @@
-/** Two gateways on one Postgres and one event store, without faces and workers: each has its own directory, leases and pool. */
+/**
+ * Two gateways on one Postgres and one event store, without adapters and workers: each has its own directory,
+ * leases and pool.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +15,7 @@ import { silentLog } from '../fakes/silent-log.ts';
 const BASE_URL = 'http://gateway.example';
 const UNLIMITED = { LIMIT_AGENT_SENDS_PER_HOUR: '1000000' };
 
-/** The time as it is, and as much later as a test wants; the same for everybody. */
+/** The current time plus an offset that a test sets; the same for both gateways. */
 class ShiftedClock implements Clock {
   #shiftMs = 0;
 

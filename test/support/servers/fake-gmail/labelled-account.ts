@@ -1,12 +1,12 @@
 /**
- * An account as Gmail keeps it: one store of messages, and folders that show those with a label. Flags belong to the message;
- * taking it out of a folder takes the label off, and All Mail holds all but Trash and Spam.
+ * An account as Gmail stores it: one set of messages, and folders that show those with a label. Flags belong
+ * to the message; removing it from a folder removes the label, and All Mail contains all but Trash and Spam.
  */
 export const ALL_MAIL = '[Gmail]/All Mail';
 export const TRASH = '[Gmail]/Trash';
 export const SPAM = '[Gmail]/Spam';
 
-/** Path, special use (RFC 6154), and the label a FETCH tells where it is not the path. */
+/** Path, special use (RFC 6154), and the label that FETCH returns where it is not the path. */
 export type SystemFolder = readonly [path: string, use: string, label: string | null];
 
 const SYSTEM: readonly SystemFolder[] = [
@@ -50,9 +50,9 @@ export interface Delivered {
 
 export class LabelledAccount {
   readonly folders = new Map<string, LabelFolder>();
-  /** Of the last change (CONDSTORE, RFC 7162). */
+  /** MODSEQ of the last change (CONDSTORE, RFC 7162). */
   modseq = 1;
-  /** Told after each change. */
+  /** Called after each change. */
   readonly watchers = new Set<() => void>();
   protected nextId = 2n ** 63n + 1_000n;
 
@@ -87,7 +87,7 @@ export class LabelledAccount {
     return message;
   }
 
-  /** Labels the message as the folder does; its UID there, new or not. */
+  /** Adds the folder's label to the message; returns its UID there, new or not. */
   copy(message: LabelledMessage, target: LabelFolder): number {
     if (ALONE.includes(target.path)) for (const folder of this.folders.values()) this.hide(message, folder);
     else {
@@ -99,7 +99,7 @@ export class LabelledAccount {
     return uid;
   }
 
-  /** Takes the folder's label off. What leaves All Mail, Trash or Spam leaves all. */
+  /** Removes the folder's label. A message removed from All Mail, Trash or Spam leaves every folder. */
   remove(message: LabelledMessage, source: LabelFolder): void {
     const isWhole = source.path === ALL_MAIL || ALONE.includes(source.path);
     for (const folder of isWhole ? this.folders.values() : [source]) this.hide(message, folder);
@@ -108,7 +108,7 @@ export class LabelledAccount {
 
   move(message: LabelledMessage, source: LabelFolder, target: LabelFolder): number {
     const uid = this.copy(message, target);
-    // All Mail is no label: a move out of it only labels.
+    // All Mail is not a label: a move out of it only adds one.
     if (source.path !== ALL_MAIL) this.hide(message, source);
     this.tell();
     return uid;

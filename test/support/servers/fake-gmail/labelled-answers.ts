@@ -1,4 +1,7 @@
-/** What a Gmail-like server says of a message: FETCH items and SEARCH keys, for plain messages with ASCII headers. */
+/**
+ * The answers of a Gmail-like server about a message: FETCH items and SEARCH keys, for plain messages with
+ * ASCII headers.
+ */
 import type { LabelFolder, LabelledAccount, LabelledMessage } from './labelled-account.ts';
 import { isInSet, literal, quoted, type Word } from '../imap-words.ts';
 
@@ -48,7 +51,7 @@ function structure({ raw }: LabelledMessage): string {
   return `("TEXT" "PLAIN" ("CHARSET" "utf-8") NIL NIL "8BIT" ${String(body.length)} ${String(lines)} NIL NIL NIL NIL)`;
 }
 
-/** Gmail leaves the label of the open folder out. */
+/** Gmail omits the label of the open folder. */
 function labels(account: LabelledAccount, open: LabelFolder, message: LabelledMessage): string {
   const all = account.foldersOf(message).filter((folder) => folder !== open);
   return `(${all.flatMap(({ label }) => (label === null ? [] : [quoted(label)])).join(' ')})`;
@@ -72,7 +75,7 @@ export interface Shown {
   readonly open: LabelFolder;
   readonly uid: number;
   readonly message: LabelledMessage;
-  /** What the server hands out of a piece of the message; null = NIL. */
+  /** The part of a piece that the server returns; null = NIL. */
   readonly given: (piece: Buffer) => Buffer | null;
 }
 
@@ -104,7 +107,7 @@ const hasFlag = ({ flags }: LabelledMessage, flag: string): boolean =>
   [...flags].some((own) => own.toLowerCase() === flag.toLowerCase());
 const day = (date: Date): number => Math.floor(date.getTime() / 86_400_000);
 
-/** All keys must hold. Throws for one that is not understood. */
+/** All keys must hold. Throws for an unknown key. */
 export function searchOf(keys: readonly Word[], highest: number): Test {
   const rest = [...keys];
   const tests: Test[] = [];

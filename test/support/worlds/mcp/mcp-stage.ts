@@ -1,4 +1,4 @@
-/** One served endpoint per test file, a fresh session per test, and what most tests send. */
+/** One served endpoint per test file, a fresh session per test, and the usual requests. */
 import { expect } from 'chai';
 import { openSession, type RawAnswer, rawMcp, type RawRequest } from './raw-mcp.ts';
 import { sampleCaller } from './sample-caller.ts';
@@ -8,7 +8,7 @@ interface ErrorAnswer {
   readonly error: { code: string | number; status?: number; request_id?: string };
 }
 
-/** The error of an answer, our own or JSON-RPC's. */
+/** The error of an answer, the gateway's own or JSON-RPC's. */
 export const errorOf = ({ body }: RawAnswer): ErrorAnswer['error'] => (body as ErrorAnswer).error;
 
 export class McpStage {
@@ -33,7 +33,7 @@ export class McpStage {
     return openSession(this.served.url, revision, bearer);
   }
 
-  /** Status and code of a refusal, checked to be the service's own error body. */
+  /** Status and code of a refusal; asserts that it is the service's own error body. */
   async refusal(request: RawRequest): Promise<[number, string | number]> {
     const answer = await this.send(request);
     const { code, status, request_id } = errorOf(answer);
@@ -56,7 +56,7 @@ export class McpStage {
     this.served.gate.counted.length = 0;
   }
 
-  /** Nothing may stay at work, whatever the test did. */
+  /** Asserts that no request is left running after the test. */
   settle(): void {
     const { gate, sessions, faults } = this.served;
     expect(gate.atWork).to.equal(0);

@@ -1,17 +1,17 @@
-/** MCP by hand: what a script with curl would send. */
+/** MCP by hand, as a script with curl sends it. */
 
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; null when it is none. */
+  /** The body as JSON; null when it is not JSON. */
   readonly body: unknown;
 }
 
 export interface RawRequest {
   readonly method?: string;
   readonly bearer?: string;
-  /** `undefined` leaves a usual header out. */
+  /** `undefined` omits a usual header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
 }
@@ -24,7 +24,7 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** Sends one request with the usual headers, unless told otherwise. A string body goes as it is. */
+/** Sends one request, by default with the usual headers. A string body is sent unchanged. */
 export async function rawMcp(
   url: string,
   { method = 'POST', bearer = 'one', headers = {}, body }: RawRequest,

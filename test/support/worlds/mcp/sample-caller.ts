@@ -1,4 +1,4 @@
-/** Callers as the directory would make them. */
+/** Callers as the directory makes them. */
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { Scope } from '../../../../commands/values/scopes.ts';
 

@@ -1,14 +1,14 @@
-/** The ports that the MCP face touches, in memory; anything else is missing on purpose and fails loudly. */
+/** The ports that the MCP adapter uses, in memory; any other is missing on purpose and fails loudly. */
 import { randomUUID } from 'node:crypto';
 import type { AccessEntry, Ports, ServerInfo } from '../../../../commands/ports/ports.ts';
 import type { McpSession, McpSessions } from '../../../../commands/ports/mcp.ts';
 
-/** Sessions in memory. Copies are answered as they were when asked for, so a test can see who takes them. */
+/** Sessions in memory. Cached reads return the state at their time, so a test can observe who uses them. */
 export class MemorySessions implements McpSessions {
   readonly rows = new Map<string, McpSession>();
-  /** `maxAgeMs` of each look-up, in order. */
+  /** `maxAgeMs` of each lookup, in order. */
   readonly ages: number[] = [];
-  /** What making and finding a session fails with. */
+  /** The error of creating and finding a session. */
   failure: Error | null = null;
 
   create(session: McpSession): Promise<void> {

@@ -1,4 +1,4 @@
-/** A small registry with one tool of each shape that the MCP face treats differently. */
+/** A small registry with one tool of each shape that the MCP adapter treats differently. */
 import { z } from 'zod';
 import {
   type Capability,
@@ -13,7 +13,7 @@ const hints = { readOnly: true, destructive: false, idempotent: true, openWorld:
 const writing = { ...hints, readOnly: false };
 const onMailbox = { mailbox: (input: { mailbox_id: string }) => input.mailbox_id };
 
-/** Inputs as handlers got them, newest last, and what the request said beside. */
+/** Inputs as handlers received them, newest last, with the other facts of the request. */
 export interface Seen {
   readonly tool: string;
   readonly input: unknown;
@@ -29,7 +29,7 @@ export interface SampleNote {
 export interface Sample {
   readonly registry: readonly Capability[];
   readonly seen: Seen[];
-  /** What note_query pages over; tests fill it. */
+  /** The items note_query pages over; tests fill it. */
   readonly notes: SampleNote[];
 }
 
@@ -179,7 +179,7 @@ const noteCopy = (seen: Seen[]): CapabilityDefinition<z.output<typeof NoteIds>, 
 
 const isErrorCode = (code: string): code is ErrorCode => code in ERROR_TABLE;
 
-/** Fails with the code asked for; with any other text it throws what is no `GatewayError`. */
+/** Fails with the given code; for any other text it throws an error that is no `GatewayError`. */
 const noteFail = defineCapability<{ code: string }, { never: string }>({
   name: 'note_fail',
   title: 'Fail',
@@ -213,7 +213,7 @@ const restOnly = defineCapability<Record<string, never>, { ok: boolean }>({
   handle: () => Promise.resolve({ ok: true }),
 });
 
-/** A granular tool stands first, so that the order of a list is not the registry's by accident. */
+/** A granular tool comes first, so that the order of a list differs from the registry's. */
 export function sampleRegistry(): Sample {
   const seen: Seen[] = [];
   const notes: SampleNote[] = [];

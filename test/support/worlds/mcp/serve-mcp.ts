@@ -1,4 +1,4 @@
-/** The MCP endpoint over real HTTP on loopback, with ports in memory and bearers that stand for callers. */
+/** The MCP endpoint over real HTTP on loopback, with ports in memory and bearers that represent callers. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Caller } from '../../../../commands/kernel/access.ts';
@@ -10,7 +10,7 @@ import { memoryMcpCalls } from './memory-mcp-calls.ts';
 import { type SamplePorts, samplePorts } from './sample-ports.ts';
 import { type Sample, sampleRegistry } from './sample-registry.ts';
 
-/** What the door of the tests knows; tests change it. */
+/** The state of the test's request gate; tests change it. */
 export interface Gate {
   /** Bearer → caller. */
   readonly callers: Map<string, Caller>;

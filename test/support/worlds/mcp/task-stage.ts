@@ -1,4 +1,4 @@
-/** The MCP endpoint with tasks in a real table, and a tool that ends when a test says so. */
+/** The MCP endpoint with tasks in a real table, and a tool that ends when a test releases it. */
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ interface Reply {
   readonly status: 'matched' | 'timed_out';
 }
 
-/** A `note_await` under way. */
+/** A running `note_await`. */
 export interface Waiting {
   readonly gone: AbortSignal | undefined;
   answer(reply: Reply): void;
@@ -72,7 +72,7 @@ export class TaskStage {
   readonly #pool: Pool;
   readonly sql: Sql;
   readonly #processes: (TaskProcess & { readonly tasks: PostgresMcpTasks })[] = [];
-  /** The same sessions everywhere, as the table has them. */
+  /** The same sessions in every process, as in the table. */
   readonly #shared = samplePorts();
 
   private constructor(database: TestDatabase, pool: Pool) {

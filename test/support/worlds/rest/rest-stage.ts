@@ -1,4 +1,7 @@
-/** The REST face over real HTTP on loopback: sample capabilities, real tokens, a directory and a store in memory. */
+/**
+ * The REST adapter over real HTTP on loopback: sample capabilities, real tokens, a directory and a store in
+ * memory.
+ */
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AccessEntry, Limits, Log, Ports } from '../../../../commands/ports/ports.ts';
@@ -15,7 +18,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly text: string;
-  /** The body as JSON; null when there is none. */
+  /** The body as JSON; null without one. */
   readonly json: Readonly<Record<string, unknown>> | null;
 }
 
@@ -23,10 +26,10 @@ export interface Call {
   readonly headers?: http.OutgoingHttpHeaders;
   /** Null sends no bearer; absent sends the owner's. */
   readonly bearer?: string | null;
-  /** A text or bytes go as they are, anything else as JSON. */
+  /** Text or bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
   readonly type?: string;
-  /** Taken as it is, so that it may be wrong. */
+  /** Used unchanged, so that it may be invalid. */
   readonly url?: string;
 }
 
@@ -45,7 +48,7 @@ export class RestStage {
   readonly recorded: AccessEntry[];
   readonly counted: string[];
   readonly lines: LogLine[];
-  /** The line that is written next. */
+  /** Resolves with the next line written. */
   readonly nextLine: () => Promise<LogLine>;
   /** Whether read models reach an `If-Position`. */
   readonly reads: { inTime: boolean; askedFor: bigint[] };
@@ -65,7 +68,7 @@ export class RestStage {
     this.agent = new http.Agent({ keepAlive: true });
   }
 
-  /** One request under `/api/v1`, unless `url` says otherwise. */
+  /** One request under `/api/v1`, unless `url` is given. */
   call(method: string, path: string, { headers = {}, bearer, body, type, url }: Call = {}): Promise<Answer> {
     const content =
       body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
@@ -107,7 +110,7 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, headers: response.headers, text, json };
 }
 
-/** Serves until `close`. Limits are the contract's unless changed. */
+/** Serves until `close`. Limits are the contract's by default. */
 export async function startRestStage(
   limits: Partial<Limits> = {},
   options: Pick<HttpOptions, 'bodyPace' | 'trustedProxies' | 'maxConnections'> = {},

@@ -1,4 +1,4 @@
-/** A small registry with one capability of each shape that the REST face treats differently. */
+/** A small registry with one capability of each shape that the REST adapter treats differently. */
 import { EventEmitter, once } from 'node:events';
 import { z } from 'zod';
 import {
@@ -16,17 +16,17 @@ type Echo = z.output<typeof Echo>;
 
 export interface SampleNotes {
   readonly registry: readonly Capability[];
-  /** Answers its input and the source it was told. */
+  /** Returns its input and the source of the request. */
   readonly publicRoutes: readonly AnyPublicRoute[];
-  /** What handlers were told beside their input, newest last. */
+  /** The requests that handlers received, newest last. */
   readonly requests: Request[];
-  /** Lets `slow_note` answer only after the function returned was called. */
+  /** `slow_note` answers only after the returned function was called. */
   holdSlow(): () => void;
-  /** Resolves when so many of `slow_note` are at work. */
+  /** Resolves when this many calls of `slow_note` are running. */
   slowAtWork(count: number): Promise<void>;
 }
 
-/** A handler's work that tests hold up. */
+/** A handler's work that tests hold. */
 class Gate {
   #open: Promise<unknown> = Promise.resolve();
   readonly #arrivals = new EventEmitter();
@@ -52,7 +52,7 @@ class Gate {
   }
 }
 
-/** What the samples have in common: any token may, the input comes back. */
+/** Common to the samples: any token may call, the input is returned. */
 const sample = <Input extends object>(
   requests: Request[],
   change: Pick<CapabilityDefinition<Input, Echo>, 'name' | 'rest' | 'input'> &
