@@ -1,7 +1,4 @@
-/**
- * B10: the newest 50 messages of a large mailbox over REST, 16 requests in flight, and the gateway's memory
- * meanwhile.
- */
+/** B10: the newest 50 messages of a large mailbox over REST, 16 requests in flight, and memory meanwhile. */
 import { readFileSync } from 'node:fs';
 import type { Figure } from './figures.ts';
 import { onLargeMailboxes } from './large-mailbox.ts';

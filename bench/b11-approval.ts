@@ -1,7 +1,4 @@
-/**
- * B11: an archive that is requested, approved by a person and committed, compared with a raw ImapFlow MOVE,
- * alternating.
- */
+/** B11: an archive requested, approved by a person and committed, and a raw ImapFlow MOVE, alternating. */
 import { moveAlternating, percentile, post } from './alternating-moves.ts';
 import type { Figure } from './figures.ts';
 import type { DemoFacts } from './processes.ts';

@@ -1,7 +1,4 @@
-/**
- * B12: the newest ten approvals over REST with ten and with ten thousand open: waiting ones must not slow
- * readers.
- */
+/** B12: the newest ten approvals over REST with ten and ten thousand open: waiting must not slow reads. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure } from './figures.ts';

@@ -61,10 +61,7 @@ async function measure(facts: DemoFacts, mailbox: LargeMailbox): Promise<readonl
   }
 }
 
-/**
- * Milliseconds of each way. Every round runs all of them in turn, so that all run under the same machine
- * load.
- */
+/** Milliseconds of each way. Every round runs all of them, so that all run under the same machine load. */
 async function alternate<Way extends string>(
   ways: Readonly<Record<Way, () => Promise<number>>>,
   expected: number,

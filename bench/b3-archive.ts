@@ -1,6 +1,4 @@
-/**
- * B3: `email.act` archive of one message, compared with a raw ImapFlow MOVE on the same server, alternating.
- */
+/** B3: `email.act` archive of one message and a raw ImapFlow MOVE on the same server, alternating. */
 import { moveAlternating, percentile, post } from './alternating-moves.ts';
 import type { Figure } from './figures.ts';
 import type { DemoFacts } from './processes.ts';

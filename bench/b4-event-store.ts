@@ -1,7 +1,6 @@
 /**
  * B4: durable appends and `$all` through the official client on the embedded node, at several sizes of the
- * log, compared with a single connection that inserts rows into the same Postgres. Node and client run in one
- * process, then in two.
+ * log, compared with one connection that inserts rows into the same Postgres. One process, then two.
  */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

@@ -1,7 +1,6 @@
 /**
  * B7: many mailboxes of a Dovecot, connected and idling in one gateway process, compared with bare clients
- * that idle on the same server (`idle-anchor.ts`). Linux only: memory, CPU time and connections are read from
- * `/proc`.
+ * (`idle-anchor.ts`). Linux only: memory, CPU time and connections are read from `/proc`.
  */
 import { type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -162,10 +161,7 @@ async function cpuPercentOver(child: ChildProcess, ms: number): Promise<number> 
   return ((cpuSeconds(child) - before) / (ms / 1_000)) * 100;
 }
 
-/**
- * User and system time: fields 14 and 15 of `/proc/<pid>/stat`, counted after the name, which may contain
- * blanks.
- */
+/** User and system time: fields 14 and 15 of `/proc/<pid>/stat`, after the name, which may have blanks. */
 function cpuSeconds({ pid }: ChildProcess): number {
   const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -58,9 +58,7 @@ interface Mailbox {
   readonly sync: { readonly indexed: number; readonly total: number };
 }
 
-/**
- * Adds the mailbox to the gateway; returns its id once that many messages are mirrored. Throws on timeout.
- */
+/** Adds the mailbox to the gateway; returns its id once that many messages are mirrored, else throws. */
 export async function addIndexed(facts: DemoFacts, imap: DemoFacts['imap'], size: number): Promise<string> {
   const { host, port, user, password } = imap;
   const server = { host, port, security: 'none' };

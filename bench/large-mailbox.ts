@@ -1,6 +1,4 @@
-/**
- * Mailboxes of many messages on their own Dovecot, connected to the gateway, for benchmarks that read them.
- */
+/** Mailboxes of many messages on their own Dovecot, connected to the gateway, for read benchmarks. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,9 +48,7 @@ export interface LargeMailbox {
   readonly id: string;
 }
 
-/**
- * Measures once per size; the figures include the speed of the first pass. Everything is removed afterwards.
- */
+/** Measures once per size; the figures include the first pass. Everything is removed afterwards. */
 export async function onLargeMailboxes(
   facts: DemoFacts,
   sizes: readonly number[],

@@ -1,7 +1,4 @@
-/**
- * tools/call: maps a name and arguments to a result, or to the channel an error belongs to (`contract.md`
- * 16).
- */
+/** tools/call: maps a name and arguments to a result or to the error's channel (`contract.md` 16). */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { mayCall } from '../commands/kernel/authorize.ts';
@@ -53,8 +50,7 @@ export interface ToolAnswer {
 
 /**
  * Runs a tool. Throws a `GatewayError` of the HTTP channel (scope, rate), and a JSON-RPC error for an unknown
- * name and, before 2025-11-25, for arguments that break the schema; every other failure is a result with
- * `isError`.
+ * name and, before 2025-11-25, for invalid arguments; other failures are results with `isError`.
  */
 export async function callTool(toolbox: Toolbox, call: ToolCall): Promise<ToolAnswer> {
   const tool = toolNamed(toolbox, call.name);
@@ -74,8 +70,7 @@ export function toolNamed({ catalogue }: Toolbox, name: string): Tool {
 
 async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAnswer> {
   const { capability } = tool;
-  // Without the scope the arguments are not parsed: the call continues to be refused and recorded like any
-  // other.
+  // Without the scope the arguments are not parsed: the call continues to its refusal, which is recorded.
   if (!mayCall(call.caller, capability))
     await invoke(toolbox, tool, call, { input: inputToName(tool, call), idempotencyKey: null });
   const { input, idempotencyKey } = readArguments(tool, call.args, call.caller);
@@ -162,10 +157,7 @@ export function inputOf(tool: Tool, call: ToolCall): Readonly<Record<string, unk
   }
 }
 
-/**
- * Where the arguments break the schema. A handler also refuses input with `invalid_request`: then nothing may
- * be broken.
- */
+/** Where the arguments break the schema; empty when the handler itself refused with `invalid_request`. */
 function brokenSchema(tool: Tool, { args, caller }: ToolCall, error: unknown): readonly ArgumentIssue[] {
   if (error instanceof InvalidArguments) return error.issues;
   if (!(error instanceof GatewayError) || error.code !== 'invalid_request') return [];

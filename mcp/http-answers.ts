@@ -1,6 +1,4 @@
-/**
- * Writes answers to `/mcp` straight to the socket: one write, known Content-Length, no framework in between.
- */
+/** Writes answers to `/mcp` straight to the socket: one write, known Content-Length, no framework. */
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../commands/values/errors.ts';
 import { sendError } from '../read-api/http/rest-answer.ts';
@@ -43,10 +41,7 @@ export function sendEvents(response: ServerResponse, messages: readonly string[]
   sendText(response, 200, 'text/event-stream', events.join(''));
 }
 
-/**
- * A failure of the HTTP channel: the service's own error body, or a JSON-RPC error for a body that is no
- * JSON-RPC request.
- */
+/** An HTTP failure: the service's error body, or a JSON-RPC error for a body that is not JSON-RPC. */
 export function sendRefusal(response: ServerResponse, error: unknown, requestId: string): void {
   if (error instanceof EnvelopeRefusal) {
     const { id, code, message } = error;

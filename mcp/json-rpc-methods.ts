@@ -117,10 +117,7 @@ export class JsonRpcMethods {
     return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${String(response?.result)}}`;
   }
 
-  /**
-   * A `GatewayError` thrown by a method travels in `data` up to `answer`; an unforeseen error never shows its
-   * text.
-   */
+  /** A `GatewayError` of a method travels in `data` up to `answer`; no unforeseen error shows its text. */
   #errorResponse(id: RequestMessage['id'] | null, error: unknown): JSONRPCErrorResponse {
     if (error instanceof JSONRPCErrorException) {
       return createJSONRPCErrorResponse(id, error.code, error.message, error.data);

@@ -23,10 +23,7 @@ export const objectSchema = ({ properties, required, rest }: ObjectSchema): Json
 
 const CHOICES: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf']);
 
-/**
- * The schema with each direct subschema changed. `name` is the property that holds the subschema or contains
- * it.
- */
+/** The schema with each direct subschema changed. `name`: the property that holds or contains it. */
 export function mapBelow(
   schema: JsonSchema,
   property: string,

@@ -1,7 +1,4 @@
-/**
- * tools/list: the tools a caller sees, in fixed order: advertised tools first, then the enabled granular
- * ones.
- */
+/** tools/list: a caller's tools in fixed order: advertised ones first, then the enabled granular ones. */
 import type { Caller } from '../commands/kernel/access.ts';
 import { mayCall } from '../commands/kernel/authorize.ts';
 import type { Capability } from '../commands/kernel/capability.ts';

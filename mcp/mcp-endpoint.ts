@@ -58,14 +58,10 @@ export interface Mcp {
   close(): Promise<void>;
 }
 
-/**
- * A tools/call may use a cached session this old; everything that shows or changes the session reads the row.
- */
+/** A tools/call may use a cached session this old; showing or changing the session reads the row. */
 const SESSION_COPY_MS = 1_000;
 
-/**
- * The request handler of `/mcp`, for every method. It reads the raw body, so it must precede any body parser.
- */
+/** The request handler of `/mcp`, for every method. Reads the raw body, so it precedes any body parser. */
 export function openMcp(options: McpOptions): Mcp {
   const taskRuns = new TaskRuns(options.ports);
   const endpoint = new McpEndpoint(options, taskRuns);
@@ -100,8 +96,7 @@ class McpEndpoint {
     try {
       await this.#serve(request, response, requestId);
     } catch (error) {
-      // The client disconnected, or the listener has already answered because the body broke off or was too
-      // slow.
+      // Disconnected, or already answered by the listener because the body broke off or was too slow.
       if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError || error instanceof EnvelopeRefusal)) {
         log.error('mcp: request failed', { request_id: requestId, error: String(error) });
@@ -146,8 +141,7 @@ class McpEndpoint {
       batch: envelope.batch,
       session: isInitialize(envelope) ? null : await this.#sessionFor(request, arrival, envelope),
       listChanged: false,
-      // The request was admitted as a read; a write is also counted as a write, and so is each call of a
-      // batch.
+      // Admitted as a read; a write is also counted as a write, and so is each call of a batch.
       admit: ({ effect, waits }) => {
         if (effect === 'write' || envelope.batch) door.count(visitor, effect, response);
         if (waits) place.release = door.moveToWaitQuota(visitor, place.release, response);
@@ -210,10 +204,7 @@ class McpEndpoint {
     await this.#options.calls.cancel({ sessionId: session.row.id, requestId });
   }
 
-  /**
-   * The session of any request after `initialize`. Throws 400 without the header, 404 for a session that is
-   * not this caller's.
-   */
+  /** The session of a request after `initialize`. Throws 400 without the header, 404 for a foreign one. */
   async #sessionFor(request: IncomingMessage, arrival: Arrival, envelope: Envelope): Promise<OpenSession> {
     const session = await this.#find(
       request,

@@ -1,7 +1,4 @@
-/**
- * Merges choices of a union that differ in one constant only into one choice of several constants. The valid
- * values stay the same.
- */
+/** Merges union choices that differ in one constant only into one choice. The valid values stay the same. */
 import { type JsonSchema, mapBelow, membersOf, objectSchema } from './json-schema.ts';
 
 /** An equivalent schema with fewer choices, if possible. */

@@ -6,18 +6,13 @@ export interface ProtocolRevision {
   readonly name: string;
   /** A POST may hold an array of messages (removed in 2025-06-18). */
   readonly batches: boolean;
-  /**
-   * Every request after `initialize` must name the revision; clients of 2025-03-26 do not send the header.
-   */
+  /** Every request after `initialize` must name the revision; clients of 2025-03-26 send no header. */
   readonly versionHeaderRequired: boolean;
   /** Tools have `title` and `outputSchema`; earlier, the title is an annotation. */
   readonly describesOutput: boolean;
   /** Calls of some tools may run as tasks; other revisions ignore the request for one. */
   readonly tasks: boolean;
-  /**
-   * Arguments that break a tool's schema return a result with `isError`, which a model sees, instead of a
-   * JSON-RPC error (SEP-1303).
-   */
+  /** Invalid arguments are a result with `isError`, which a model sees, not a JSON-RPC error (SEP-1303). */
   readonly argumentErrorsAsResults: boolean;
 }
 
@@ -59,9 +54,6 @@ const byName: ReadonlyMap<string, ProtocolRevision> = new Map(
 /** The revision of that name, or null when this server does not support it. */
 export const revisionNamed = (name: string): ProtocolRevision | null => byName.get(name) ?? null;
 
-/**
- * The revision that `initialize` selects: the requested one, else the newest (MCP lifecycle, version
- * negotiation).
- */
+/** The revision `initialize` selects: the requested one, else the newest (MCP version negotiation). */
 export const negotiateRevision = (requested: string): ProtocolRevision =>
   byName.get(requested) ?? NEWEST_REVISION;

@@ -34,10 +34,7 @@ export function checkAccept({ accept = '' }: IncomingHttpHeaders): void {
   );
 }
 
-/**
- * The session id, visible ASCII. Throws `invalid_request` without the header; null for a malformed id, which
- * counts as unknown.
- */
+/** The session id, visible ASCII. Throws `invalid_request` without the header; null for a malformed id. */
 export function sessionIdOf(headers: IncomingHttpHeaders): string | null {
   const id = headers['mcp-session-id'];
   if (id === undefined) {
@@ -49,10 +46,7 @@ export function sessionIdOf(headers: IncomingHttpHeaders): string | null {
   return typeof id === 'string' && /^[\u0021-\u007e]{1,128}$/.test(id) ? id : null;
 }
 
-/**
- * Throws `protocol_version_unsupported` unless the header names the negotiated revision, or is optional and
- * absent.
- */
+/** Throws `protocol_version_unsupported` unless the header names the revision, or is optional and absent. */
 export function checkVersion(headers: IncomingHttpHeaders, revision: ProtocolRevision): void {
   const sent = headers['mcp-protocol-version'];
   if (sent === revision.name || (sent === undefined && !revision.versionHeaderRequired)) return;

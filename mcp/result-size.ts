@@ -23,10 +23,7 @@ const BODY_MARGIN = 0.9;
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 const jsonOf = (output: unknown): string => JSON.stringify(output);
 
-/**
- * Calls `invoke`, and repeats it with a smaller page or shorter bodies while the answer is longer than
- * `maxBytes`.
- */
+/** Calls `invoke`, with a smaller page or shorter bodies while the answer exceeds `maxBytes`. */
 export async function invokeWithin<Outcome extends { readonly output: unknown }>(
   tool: Tool,
   input: Fields,
@@ -88,10 +85,7 @@ function withLimit(tool: Tool, input: Fields, limit: number): Fields {
   return { ...input, select: { ...select, limit } };
 }
 
-/**
- * The length of body with which a message takes at most `room` bytes; 0 when its body is not the cause of its
- * length.
- */
+/** The body length with which a message takes at most `room` bytes; 0 when its body is not the cause. */
 function fittingChars(message: unknown, room: number): number {
   const body = isJsonObject(message) ? message['body'] : undefined;
   const content = isJsonObject(body) ? body['content'] : undefined;

@@ -114,10 +114,7 @@ interface Ended {
   readonly failure: string | null;
 }
 
-/**
- * What the plain call would have answered. A refusal that has an HTTP status there is a result with `isError`
- * here.
- */
+/** What the plain call would have answered; a refusal with an HTTP status is a result with `isError`. */
 async function outcomeOf(run: TaskRun, gone: AbortSignal, { server }: Ports): Promise<Ended> {
   try {
     const { result, isError } = await run.call(gone);

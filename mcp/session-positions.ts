@@ -1,7 +1,6 @@
 /**
- * Read-your-writes on MCP: the position of the last write of a session, for which its later reads wait. Kept
- * in this process only; a read on another replica is as fresh as that replica, like any REST read without
- * `If-Position`.
+ * Read-your-writes on MCP: the position of a session's last write, for which its later reads wait. Kept in
+ * this process only; a read on another replica is as fresh as a REST read without `If-Position`.
  */
 import type { Position } from '../commands/values/position.ts';
 

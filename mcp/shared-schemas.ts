@@ -30,10 +30,7 @@ export function shareRepeated(schema: JsonSchema): JsonSchema {
 
 const refTo = (name: string): JsonSchema => ({ $ref: `#/$defs/${name}` });
 
-/**
- * Characters saved when the repetitions become references to one definition; negative when the schema would
- * grow.
- */
+/** Characters saved when repetitions become references to one definition; negative when there are more. */
 const saving = ({ text, name, count }: Repeated): number =>
   count * (text.length - JSON.stringify(refTo(name)).length) - `"${name}":${text},`.length;
 

@@ -1,7 +1,4 @@
-/**
- * `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` (MCP 2025-11-25), bound to the calling
- * principal.
- */
+/** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` (MCP 2025-11-25), bound to the caller. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { authorize } from '../commands/kernel/authorize.ts';
@@ -27,10 +24,7 @@ export interface TaskRequest {
   readonly gone: AbortSignal;
 }
 
-/**
- * Each returns the JSON text of its result. Throws a JSON-RPC error for a task that is unknown or not the
- * caller's.
- */
+/** Each returns its result as JSON text. Throws a JSON-RPC error for a task that is not the caller's. */
 export class TaskMethods {
   readonly #toolbox: Toolbox;
   readonly #runs: TaskRuns;

@@ -1,7 +1,4 @@
-/**
- * The arguments of a tools/call as the input of its capability: key, mailbox and page size are written
- * differently on MCP.
- */
+/** The arguments of a tools/call as capability input: key, mailbox and page size differ on MCP. */
 import type { Caller } from '../commands/kernel/access.ts';
 import { GatewayError, notFound } from '../commands/values/errors.ts';
 import { type InputIssue, readInput } from '../commands/kernel/input-issues.ts';
@@ -29,9 +26,8 @@ export class InvalidArguments extends Error {
 }
 
 /**
- * Maps arguments to input. Throws `InvalidArguments` for the fields only MCP has, and `invalid_request` when
- * the mailbox is omitted and there is more than one; `invokeCapability` validates the rest, as for every
- * call.
+ * Maps arguments to input. Throws `InvalidArguments` for fields only MCP has, and `invalid_request` when the
+ * mailbox is omitted and there is more than one; `invokeCapability` validates the rest.
  */
 export function readArguments(tool: Tool, args: Fields, caller: Caller): ToolInput {
   const issues: ArgumentIssue[] = [];
@@ -88,9 +84,7 @@ function takeKey(
   return { idempotencyKey: null, rest };
 }
 
-/**
- * Moves the mailbox out of the select, so that the input and its fingerprint equal those of the REST route.
- */
+/** Moves the mailbox out of the select, so that input and fingerprint equal those of the REST route. */
 function takeMailbox(
   tool: Tool,
   args: Fields,
@@ -148,9 +142,7 @@ function mailboxNotNamed(tool: Tool, caller: Caller): GatewayError {
   );
 }
 
-/**
- * The capability sets the default page size; a page over the schema's limit is refused like any violation.
- */
+/** The capability sets the default page size; a page over the schema's limit is refused as usual. */
 function checkPageSize(tool: Tool, args: Fields, issues: ArgumentIssue[]): void {
   const fields = tool.limit === 'select' ? args['select'] : args;
   const limit = tool.limit !== 'nowhere' && isJsonObject(fields) ? fields['limit'] : undefined;

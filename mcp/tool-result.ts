@@ -1,7 +1,4 @@
-/**
- * The result of a tools/call as JSON text: `structuredContent` is authoritative, the text block repeats it
- * for old hosts.
- */
+/** The result of a tools/call as JSON text: `structuredContent` is authoritative; old hosts read the text. */
 import { toErrorBody } from '../commands/values/errors.ts';
 
 export interface ResultOptions {
@@ -13,9 +10,7 @@ export interface ResultOptions {
 export const answerResult = (json: string, options: ResultOptions, notes: readonly string[] = []): string =>
   resultText(json, false, options, notes);
 
-/**
- * A domain error: a success for JSON-RPC, `isError` for the model. The text of any other error is not shown.
- */
+/** A domain error: a success for JSON-RPC, `isError` for the model. Texts of other errors are not shown. */
 export const errorResult = (error: unknown, requestId: string, options: ResultOptions): string =>
   resultText(JSON.stringify({ error: toErrorBody(error, requestId) }), true, options, []);
 

@@ -44,10 +44,7 @@ interface SchemaContext {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/**
- * The tool that searches describes a filter in full; a model needs no second description elsewhere, and the
- * gateway validates every filter.
- */
+/** The searching tool describes a filter in full: a model needs no second text, and all are validated. */
 function pointToFilter({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.properties;
   delete jsonSchema.additionalProperties;
@@ -69,16 +66,13 @@ const FEW = 100;
 const isEmpty = (schema: unknown): boolean =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0;
 
-/**
- * Removes keywords that cost a model tokens without use: a model neither counts characters nor runs
- * expressions.
- */
+/** Removes keywords that only cost tokens: a model neither counts characters nor runs expressions. */
 function trim({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.minLength;
   delete jsonSchema.maxLength;
   delete jsonSchema.pattern;
-  // JSON Schema's keyword for Base64 is `contentEncoding` (2020-12 validation 8.3); strict validators refuse
-  // an unknown format.
+  // JSON Schema's Base64 keyword is `contentEncoding` (2020-12 validation 8.3); strict validators refuse an
+  // unknown format.
   if (jsonSchema.contentEncoding !== undefined) delete jsonSchema.format;
   if (Number(jsonSchema.maximum) > FAR) delete jsonSchema.maximum;
   delete jsonSchema.propertyNames;

@@ -1,6 +1,4 @@
-/**
- * A capability as a tool: its arguments on MCP where they differ from the REST route's, and its definition.
- */
+/** A capability as a tool: its definition, and its arguments where they differ from the REST route's. */
 import type { Capability, ToolHints } from '../commands/kernel/capability.ts';
 import { type KeyRule, keyRuleOf } from '../read-api/capability-registry.ts';
 import { joinChoices } from './merge-schema-choices.ts';
@@ -8,9 +6,7 @@ import { type JsonSchema, membersOf, type ObjectSchema, objectSchema } from './j
 import { shareRepeated } from './shared-schemas.ts';
 import { inputSchema, outputSchema } from './tool-schema.ts';
 
-/**
- * Where a tool names its mailbox (`contract.md` 17): inside its select if it has one, otherwise at the top.
- */
+/** Where a tool names its mailbox (`contract.md` 17): in its select if it has one, else at the top. */
 export type MailboxPlace = 'nowhere' | 'argument' | 'select' | 'select-if-given' | 'operation';
 
 export interface Tool {

@@ -26,10 +26,7 @@ export interface ApprovalFilter {
   /** Null = every status. */
   readonly statuses: readonly ApprovalStatus[] | null;
   readonly mailboxId: string | null;
-  /**
-   * Requester: requested in the caller's name; approver: waits for the caller's vote. Null = all the caller
-   * may see.
-   */
+  /** Requester: in the caller's name; approver: waits for the caller's vote. Null = all visible ones. */
   readonly role: (typeof APPROVAL_PARTS)[number] | null;
 }
 
@@ -54,9 +51,7 @@ const VISIBLE = `(${OF_REQUESTER} or ($12 and approver_role = any($3::text[]))
 const FOR_APPROVER = `approver_role = any($3::text[]) and not (exclude_owner and ${OF_REQUESTER})
   and not voters && $2::text[] and status = 'awaiting_approval' and expires_at > $9`;
 
-/**
- * One page, newest first. The query walks an index for each of a few lists, however many approvals there are.
- */
+/** One page, newest first: walks an index for each of a few lists, however many approvals there are. */
 export async function listApprovals(
   sql: Sql,
   visible: OperationsVisible,
@@ -72,8 +67,7 @@ export async function listApprovals(
     '($11::text[] is null or mailbox_id = any($11::text[]))',
   ];
   const conditions = [
-    // As one condition that is opaque to the planner: otherwise it would guess that few rows fit, and sort
-    // the whole lane.
+    // One condition that is opaque to the planner: it would guess that few rows fit, and sort the lane.
     `case when ${fits.join(' and ')} then true else false end`,
     '($6::timestamptz is null or (created_at, id) < ($6::timestamptz, $7))',
     ...(statuses?.every((status) => UNENDED.has(status)) === true ? ['ended_at is null'] : []),

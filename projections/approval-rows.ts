@@ -175,7 +175,7 @@ function evolveRow(before: ApprovalRow, fact: AnyFact): ApprovalRow {
 }
 
 function changeBy(changes: Changes, row: ApprovalRow, fact: AnyFact): Change {
-  // A type's change takes that type's fact; the compiler cannot tie the two together.
+  // A type's change takes that type's fact; the compiler cannot connect the two.
   const change = changes[fact.type] as ((row: ApprovalRow, fact: AnyFact) => Change) | undefined;
   return change?.(row, fact) ?? {};
 }

@@ -1,7 +1,4 @@
-/**
- * `read.approval`: every approval as lists show it, texts still sealed, and `read.approval_target`: its
- * messages.
- */
+/** `read.approval`: every approval as lists show it, texts sealed; `read.approval_target`: its messages. */
 import { takesAway } from '../commands/messages/actions.ts';
 import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
 import { type ApprovalRow, evolveKnown, type Known, type Start } from './approval-rows.ts';
@@ -53,10 +50,7 @@ const NOT_NULL: readonly string[] = [
   ...['voters', 'status', 'was_granted', 'expires_at', 'attempts', 'suspected', 'created_at', 'updated_at'],
 ];
 
-/**
- * Organisation and role in one: the planner would consider an index on the organisation alone as good, and
- * walk all of it.
- */
+/** Organisation and role in one: the planner would pick an organisation index, and walk all of it. */
 export const APPROVER_LANE = `(org_id || ' ' || approver_role)`;
 
 /** Waits for a decision or a commit. Identical to the condition of the partial indexes, word for word. */

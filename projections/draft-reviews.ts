@@ -18,8 +18,7 @@ export const draftReviews: Projection = {
   name: 'draft-reviews',
   version: 1,
   tables: ['draft_review'],
-  // `check_is`: unasked until the operation exists, then open, then ended. A row is deleted when both have
-  // ended.
+  // `check_is`: unasked until the operation exists, then open, then ended. Deleted when both have ended.
   create: (tableOf) => [
     `create table ${tableOf('draft_review')} (
        operation_id text primary key, draft_id text not null, org_id text,

@@ -1,7 +1,4 @@
-/**
- * `read.draft`: every draft as its stream records it, for lists and sweepers; and the recipients of sent
- * drafts.
- */
+/** `read.draft`: every draft as its stream records it, for lists and sweepers; recipients of sent ones. */
 import { draft, type DraftState } from '../commands/drafts/draft.ts';
 import type { DraftStatus } from '../commands/operations/draft-shape.ts';
 import type { Sql } from '../commands/ports/ports.ts';

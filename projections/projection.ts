@@ -6,7 +6,7 @@ import type { Sealed } from '../commands/values/sealed.ts';
 import type { Position } from '../commands/values/position.ts';
 import { type AnyEvent, eventCatalogue } from '../commands/event-catalogue.ts';
 
-/** A stored event, upcast and checked, with its place. */
+/** A stored event, upcast and validated, with its place. */
 export interface ProjectedEvent {
   readonly id: string;
   readonly streamName: string;
@@ -50,7 +50,7 @@ export interface Batch extends Tables {
   readonly open: Open;
 }
 
-/** The event upcast and checked; null for a type that this version does not know. Throws when it does not match its schema. */
+/** The event upcast and validated; null for an unknown type. Throws when it does not match its schema. */
 export function projectedEvent(stored: StoredEvent): ProjectedEvent | null {
   const fact = readEvent(eventCatalogue, stored);
   const { id, streamName, revision, position } = stored;

@@ -1,7 +1,4 @@
-/**
- * Every capability that exists. A capability that is not listed here has no route, tool, scope check or
- * documentation.
- */
+/** Every capability that exists. An unlisted one has no route, tool, scope check or documentation. */
 import { changePassword } from '../commands/accounts/change-password.ts';
 import { createSessionToken } from '../commands/accounts/session-token.ts';
 import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';

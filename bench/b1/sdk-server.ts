@@ -1,6 +1,4 @@
-/**
- * The peer of B1: the official SDK's server with one trivial tool. It verifies the same JWT for each request.
- */
+/** The peer of B1: the official SDK's server with one trivial tool. It verifies the same JWT per request. */
 import { randomUUID } from 'node:crypto';
 import { createPublicKey } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';

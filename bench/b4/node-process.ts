@@ -1,7 +1,4 @@
-/**
- * The event node in its own process. It prints its address, then its resident memory in bytes on each
- * request.
- */
+/** The event node in its own process. Prints its address, then its resident memory in bytes per request. */
 import { startBenchNode } from './start-node.ts';
 
 const node = await startBenchNode(process.argv[2] ?? '');

@@ -1,7 +1,4 @@
-/**
- * A seeded log as a busy gateway writes it: of a hundred events, 60 of operations, 34 of access, 6 of the
- * directory.
- */
+/** A seeded log of a busy gateway: per hundred events 60 of operations, 34 of access, 6 of the directory. */
 import { createHash } from 'node:crypto';
 import type { ExpectedRevision } from '../../commands/ports/event-store.ts';
 import type { NewEvent } from '../../commands/values/event.ts';
@@ -59,9 +56,7 @@ class Streams {
   }
 }
 
-/**
- * Appends with `size` events in total; the last block is truncated. Appends to one stream follow each other.
- */
+/** Appends with `size` events in total; the last block is truncated. Those to one stream are consecutive. */
 export function* history(size: number): Generator<SeededAppend, void, undefined> {
   const streams = new Streams();
   let left = size;

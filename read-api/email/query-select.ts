@@ -1,7 +1,4 @@
-/**
- * `select` of email.query: messages, or the other objects of the mailbox that the call can read
- * (`select.type`).
- */
+/** `select` of email.query: messages, or the mailbox's other objects (`select.type`). */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -67,10 +64,7 @@ const refuse = (path: string, message: string): GatewayError =>
     details: { issues: [{ path, code: 'custom', message }] },
   });
 
-/**
- * Throws `invalid_request` for a field of another selection. `beside` holds fields outside of select that
- * only messages have.
- */
+/** Throws `invalid_request` for a field of another selection. `beside`: message fields outside of select. */
 export function checkSelectFields(select: QuerySelect, beside: Readonly<Record<string, unknown>>): void {
   const type = selectTypeOf(select);
   const taken: readonly string[] = ['mailbox_id', 'type', ...FIELDS[type]];
@@ -84,9 +78,7 @@ export function checkSelectFields(select: QuerySelect, beside: Readonly<Record<s
   if (extra !== undefined) throw refuse(extra, `${extra} is for messages; leave it out with type ${type}.`);
 }
 
-/**
- * Folders, drafts or an attachment as a collection. Throws `not_found`, and the errors of the mail server.
- */
+/** Folders, drafts or an attachment as a collection. Throws `not_found`, and the mail server's errors. */
 export async function readOther(
   context: Context,
   mailboxId: string,

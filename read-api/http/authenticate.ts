@@ -1,7 +1,4 @@
-/**
- * Bearer → caller, for REST and MCP (`contract.md` 2). The token's claims identify the principal; its rights
- * are read for each request.
- */
+/** Bearer → caller (`contract.md` 2). The token's claims identify; its rights are read for each request. */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
 import { isSessionId } from '../../commands/values/event.ts';

@@ -53,9 +53,7 @@ export class Clients {
     return `addr_${this.#ports.ids.reservationName(`source ${network}`).slice(0, SOURCE_CHARS)}`;
   }
 
-  /**
-   * Distinguishes sources in counts of refusals. An address is personal data, so the log holds only its HMAC.
-   */
+  /** Distinguishes sources in counts of refusals. An address is personal data: only its HMAC is logged. */
   sourceOf(request: IncomingMessage): string {
     return `addr_${this.#ports.ids.reservationName(`source ${factsOf(request).address}`).slice(0, SOURCE_CHARS)}`;
   }

@@ -1,7 +1,4 @@
-/**
- * JSON Schemas of the OpenAPI document: a schema shared by several operations is a component that they refer
- * to.
- */
+/** JSON Schemas of the OpenAPI document; a schema shared by several operations is a component. */
 import { z } from 'zod';
 import { Session } from '../../commands/accounts/session-payload.ts';
 import { AttachmentInput, Headers, PatchFields } from '../../commands/drafts/draft-input.ts';
@@ -45,10 +42,7 @@ const actOperations = (): Named =>
 const nameOf = (type: string): string =>
   type.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/**
- * Schemas that requests share. One that also occurs in answers has another name there: a request is closed to
- * unknown fields.
- */
+/** Schemas that requests share, closed to unknown fields. One also used in answers has another name there. */
 const REQUESTS: Named = {
   Action,
   AddressInput,

@@ -1,7 +1,4 @@
-/**
- * Browsers: the origins that may call, and the headers they get (`contract.md` 16; Fetch standard, CORS
- * protocol).
- */
+/** Browsers: origins that may call, and the headers they get (`contract.md` 16; Fetch standard, CORS). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../commands/values/errors.ts';
 

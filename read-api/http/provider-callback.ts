@@ -1,7 +1,4 @@
-/**
- * The callback of a mail provider for a person's browser (`contract.md` 18): GET changes nothing, only the
- * POST completes the connection.
- */
+/** The callback of a mail provider (`contract.md` 18): GET changes nothing, only the POST connects. */
 import express, { type Request, type Response, type Router } from 'express';
 import { GatewayError, toErrorBody } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';

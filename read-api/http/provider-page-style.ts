@@ -1,10 +1,7 @@
 /** The style of the callback pages: light and dark, narrow and wide, with nothing loaded. */
 import { createHash } from 'node:crypto';
 
-/**
- * Text has a contrast of at least 4.5 in both schemes (WCAG 2.2, 1.4.3), edges and the focus ring of 3
- * (1.4.11).
- */
+/** Contrast in both schemes: text at least 4.5 (WCAG 2.2, 1.4.3), edges and focus ring 3 (1.4.11). */
 export const STYLE = `
 :root {
   color-scheme: light dark;

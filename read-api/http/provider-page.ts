@@ -1,15 +1,10 @@
-/**
- * The pages a person sees on return from a mail provider: one file each, nothing loaded, everything escaped.
- */
+/** The pages a person sees on return from a mail provider: one file, nothing loaded, everything escaped. */
 import { type ErrorCode, ERROR_TABLE } from '../../commands/values/errors.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import type { AuthorizationSummary } from '../../commands/mailboxes/finish-authorization.ts';
 import { STYLE, STYLE_SOURCE } from './provider-page-style.ts';
 
-/**
- * Fetch standard, "append a request Origin header": under `no-referrer` the form's own POST would send the
- * origin `null`.
- */
+/** Fetch standard, "append a request Origin header": `no-referrer` would send the form's origin as `null`. */
 const REFERRER_POLICY = 'same-origin';
 
 /** For every page: only its own style applies, and its form is sent to this gateway only. */

@@ -19,10 +19,7 @@ export interface RoutesAndPorts extends Routes {
 
 type Handle = (request: Request, response: Response, requestId: string) => Promise<void>;
 
-/**
- * Answers one route. A refusal is counted by its source (`contract.md` 12); a wrong password is recorded by
- * its own route.
- */
+/** Answers one route. Refusals are counted by source (`contract.md` 12); wrong passwords by their route. */
 export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: AnyPublicRoute): Handle {
   const clients = new Clients(ports);
   const input = new RequestInput(route, Math.min(PUBLIC_BODY_BYTES, ports.server.limits.jsonBodyBytes));

@@ -24,8 +24,7 @@ export function factsOf(request: IncomingMessage): RequestFacts {
 
 /**
  * `console` for a person's request sent by a page of this origin: browsers report that in `Sec-Fetch-Site`,
- * which no script may set (Fetch Metadata). Any other client's header is accepted as it is: the value is
- * informational, and no right depends on it.
+ * which no script may set (Fetch Metadata). Other clients' headers are accepted: no right depends on it.
  */
 export const surfaceOf = ({ headers }: IncomingMessage, isOfPerson: boolean): 'rest' | 'console' =>
   isOfPerson && headers['sec-fetch-site'] === 'same-origin' ? 'console' : 'rest';

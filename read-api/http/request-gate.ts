@@ -19,14 +19,9 @@ export interface AuthenticatedRequest {
 export interface RequestGate {
   /** Answers a preflight and returns true; throws `origin_not_allowed`. */
   checkOrigin(request: IncomingMessage, response: ServerResponse): boolean;
-  /**
-   * Throws with status 401, or `store_unavailable`. The id is the answer's `Request-Id`, which the audit
-   * trail records.
-   */
+  /** Throws with status 401, or `store_unavailable`. The id is the `Request-Id` that the audit trail has. */
   authenticate(request: IncomingMessage, requestId?: string): Promise<AuthenticatedRequest>;
-  /**
-   * Counts a request and its effect against the token; it is running until the answer. Throws `rate_limited`.
-   */
+  /** Counts a request and its effect against the token; it runs until the answer. Throws `rate_limited`. */
   admit(visitor: AuthenticatedRequest, effect: Effect, response: ServerResponse): () => void;
   /**
    * Turns an admitted request into a waiting one: `release` ends its running, the answer its waiting. Throws

@@ -30,10 +30,7 @@ function queryKinds(schema: z.ZodType): ReadonlyMap<string, QueryKind> {
 /** The parts of a capability that decide how its input is read. */
 type Shape = Pick<Capability, 'input' | 'rest'>;
 
-/**
- * True for a route that reads its query. With a JSON body the fields are only there: a query is logged, and a
- * body may hold a password.
- */
+/** False for JSON bodies, whose fields are only there: a query is logged, a body may hold a password. */
 export const takesQuery = ({ rest }: Shape): boolean =>
   rest?.method === 'get' || rest?.method === 'delete' || rest?.bodyBytes !== undefined;
 

@@ -65,8 +65,7 @@ function guard({ ports, door }: RestOptions, handle: Handle) {
     try {
       if (!door.checkOrigin(request, response)) await handle(request, response, requestId);
     } catch (error) {
-      // The client disconnected, or the listener has already answered because the body broke off or was too
-      // slow.
+      // Disconnected, or already answered by the listener because the body broke off or was too slow.
       if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError)) {
         const fields = { request_id: requestId, path: request.path, error: stackOf(error) };

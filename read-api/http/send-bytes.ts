@@ -12,9 +12,8 @@ import { ClientGone } from './request-body.ts';
 const STALLED_MS = 60_000;
 
 /**
- * Sends the answer. Its length is sent only where it is certain: with a range, or once it has been read to
- * its end. Throws `range_not_satisfiable`, `ClientGone` and the errors of reading, which before the first
- * byte are ordinary refusals.
+ * Sends the answer. Its length is sent only where it is certain: with a range, or once it was read to its
+ * end. Throws `range_not_satisfiable`, `ClientGone` and errors of reading, before the first byte as refusals.
  */
 export async function sendBytes(
   request: IncomingMessage,
@@ -27,8 +26,7 @@ export async function sendBytes(
     response.end();
     return;
   }
-  // Without a validator the gateway cannot know whether the client's bytes are a part of this (RFC 9110
-  // 13.1.5).
+  // Without a validator it is unknown whether the client's bytes are a part of this (RFC 9110 13.1.5).
   const asked = request.headers['if-range'] === undefined ? askedRange(request.headers.range) : null;
   if (asked === null) {
     await write(response, answer.read(0), () => {

@@ -1,7 +1,4 @@
-/**
- * The bodies of one answer together stay within 4 MiB (`contract.md` 4): a page ends early, messages by id
- * are shortened.
- */
+/** The bodies of one answer stay within 4 MiB (`contract.md` 4): pages end early, others are shortened. */
 import type { Body } from './message-body.ts';
 import type { Message } from './message-view.ts';
 
@@ -30,9 +27,7 @@ export function fitTogether(messages: readonly Message[], most = MAX_ANSWER_BYTE
   );
 }
 
-/**
- * The largest common length at which everything fits: the room that short ones leave goes to the long ones.
- */
+/** The largest common length at which everything fits: long ones get the room that short ones leave. */
 function commonShare(sizes: readonly number[], most: number): number {
   let left = most;
   for (const [index, size] of sizes.toSorted((a, b) => a - b).entries()) {

@@ -49,10 +49,7 @@ export const listFolders = defineCapability<Input, z.output<typeof Folders>>({
   handle: (input, context) => readFolders(context, input),
 });
 
-/**
- * The folders a caller may see, in the order of their paths. Throws `not_found`, and the errors of the mail
- * server.
- */
+/** The folders a caller may see, in order of path. Throws `not_found`, and the mail server's errors. */
 export async function readFolders(context: Context, input: Input): Promise<z.output<typeof Folders>> {
   const { ports } = context;
   const { mailbox, access } = mailboxOf(context, input.mailbox_id);

@@ -10,10 +10,7 @@ const ORIGINAL =
   /^\s*-{2,}\s*(original message|ursprüngliche nachricht|message d'origine|forwarded message)\s*-{2,}\s*$/i;
 const MAX_SEPARATOR_CHARS = 100;
 
-/**
- * Lines that begin with `>` (RFC 3676 4.5), joined into ranges of characters, and everything after an
- * "original message" line.
- */
+/** Ranges of lines that begin with `>` (RFC 3676 4.5), and all text after an "original message" line. */
 export function quotedLines(text: string): readonly Range[] {
   const ranges: { start: number; end: number }[] = [];
   let start = 0;

@@ -60,10 +60,7 @@ export function mailboxOf(context: Context, id: string): { mailbox: MailboxEntry
   return { mailbox: asReached(entry, access), access };
 }
 
-/**
- * Finds, orders and formats a page. A read of bodies is recorded in the access stream before the answer is
- * sent.
- */
+/** Finds, orders and formats a page. A read of bodies is recorded before the answer is sent. */
 export async function readMessages(context: Context, request: MessageRequest): Promise<MessagePage> {
   const { ports } = context;
   const { mailbox, access } = mailboxOf(context, request.mailboxId);

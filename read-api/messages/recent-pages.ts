@@ -1,7 +1,6 @@
 /**
  * The one cache of answers, for clients that poll the same list: recent first pages, ready to send. A page is
- * used only while the mirror confirms its version (`MailQuery.knownVersion`), so it is never older than the
- * mirror.
+ * used only while the mirror confirms its version (`MailQuery.knownVersion`), so it is never older.
  */
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
@@ -77,9 +76,8 @@ async function show(
 }
 
 /**
- * Null for pages that are not cached: those with text, and the full view, on which a person may base a
- * decision. Elsewhere `first_contact` may be as old as the page, as another folder can gain or lose an older
- * message of that sender; nothing depends on it.
+ * Null for pages that are not cached: those with text, and the full view, on which a person may decide.
+ * Elsewhere `first_contact` may be as old as the page, as other folders change; nothing depends on it.
  */
 function keyOf({ mailbox, access, view, body }: Viewing, query: MailQuery): string | null {
   if (body !== null || view === 'full' || query.after !== null) return null;

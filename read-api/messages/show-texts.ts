@@ -1,7 +1,4 @@
-/**
- * The texts of a page, made readable one after the other so that no request blocks the process for all of
- * them.
- */
+/** Makes the texts of a page readable one by one, so that no request blocks the process for all of them. */
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { InlineImages, Markup } from '../../commands/ports/markup.ts';
 import { placeOf, type Viewing } from './message-view.ts';

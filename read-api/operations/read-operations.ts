@@ -78,10 +78,7 @@ type RowKey = NonNullable<OperationPage['before']>;
 
 const keyOf = ({ createdAt, id }: OperationRow): RowKey => ({ createdAt: createdAt.toISOString(), id });
 
-/**
- * Only a grant bound to folder roles may show less than the query returns; the operation's stream names the
- * folder.
- */
+/** Only a grant bound to folder roles may show less than the query; the stream names the folder. */
 async function isShown({ caller, ports }: Context, { id, mailboxId }: OperationRow): Promise<boolean> {
   if ((caller.mailboxes.get(mailboxId)?.folderRoles ?? null) === null) return true;
   const { state } = await loadAggregate(ports.events, operation, id);

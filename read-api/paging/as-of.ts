@@ -1,6 +1,5 @@
 /**
- * Time travel (`contract.md` 17, `as_of`): an object as its stream records it up to a moment; current rights
- * decide who may see it.
+ * Time travel (`contract.md` 17, `as_of`): an object as of a moment, from its stream; current rights apply.
  */
 import type { z } from 'zod';
 import { type Aggregate, streamOf } from '../../commands/kernel/decide-and-append.ts';

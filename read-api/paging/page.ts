@@ -84,10 +84,7 @@ export function decodeCursor<Keyset>(
   throw new GatewayError('cursor_invalid', 'This cursor is of another query; start again without it.');
 }
 
-/**
- * Pages over entries of the in-memory directory, newest first: ids are UUIDv7, so their order is that of
- * creation.
- */
+/** Pages over entries of the in-memory directory, newest first: UUIDv7 ids sort by creation. */
 export interface PageRequest {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
@@ -136,9 +133,7 @@ interface Paging<Row, Key> {
   readonly isShown: (row: Row) => Promise<boolean>;
 }
 
-/**
- * `query` returns the rows after a key, at most as many as requested. One query where everything is shown.
- */
+/** `query` returns at most the requested number of rows after a key. One query where everything is shown. */
 export async function shownPage<Row, Key>(
   query: (before: Key | null, limit: number) => Promise<readonly Row[]>,
   { before, limit, keyOf, isShown }: Paging<Row, Key>,
@@ -158,10 +153,7 @@ export async function shownPage<Row, Key>(
   return { rows: shown, next: last };
 }
 
-/**
- * The id, or null without one. Throws `not_found` for a mailbox the organisation does not have: an empty list
- * would be misleading.
- */
+/** The id, or null without one. Throws `not_found` for an unknown mailbox: an empty list would mislead. */
 export function mailboxFilter({ caller, ports }: Context, mailboxId: string | undefined): string | null {
   if (mailboxId === undefined) return null;
   if (ports.directory.state.mailboxes.get(mailboxId)?.orgId !== caller.org.id) throw notFound('mailbox');

@@ -1,7 +1,4 @@
-/**
- * POST /org/policy/simulate: what a policy decides about a request, case by case; nothing is run, looked up
- * or stored.
- */
+/** POST /org/policy/simulate: a policy's decision on a request, case by case; nothing is run or stored. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { APPROVER_ROLES, type Policy, POLICY_ACTIONS } from '../../commands/values/policy-document.ts';

@@ -64,8 +64,7 @@ const invalid = (path: string, message: string): GatewayError =>
 
 /**
  * The facts that the policy would read. A draft is read with the caller's own rights. Throws `not_found` for
- * an unknown mailbox, principal or draft, `insufficient_scope` for a draft that may not be read, and
- * `invalid_request`.
+ * an unknown mailbox, principal or draft, `insufficient_scope` for the draft, and `invalid_request`.
  */
 export async function simulatedFacts(
   context: Context,

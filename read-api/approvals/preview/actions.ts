@@ -24,7 +24,7 @@ export type MessageNow =
 export interface ActionsContent {
   readonly mailboxAddress: string;
   readonly domains: Domains;
-  /** In the order of the manifest's items; null = the mail server could not be asked. */
+  /** In the order of the manifest's items; null = the mail server could not be queried. */
   readonly messages: readonly MessageNow[] | null;
   /** In the order in which they are shown. */
   readonly warnings: readonly ApprovalWarning[];
@@ -91,7 +91,7 @@ function sentenceOf(step: Step, messages: string, sources: string): string {
   }
 }
 
-/** What the mail server says now of the messages. */
+/** Warnings from the mail server's current answer about the messages. */
 export function messageWarnings(messages: ActionsContent['messages']): readonly ApprovalWarning[] {
   if (messages === null) {
     const text =
@@ -162,7 +162,7 @@ function messageFacts(
   ];
 }
 
-/** One fetch, in the order of the manifest. Null when the mail server is unreachable: the preview says so. */
+/** One fetch, in the order of the manifest. Null when the mail server is unreachable, which is reported. */
 export async function messagesNow(
   { mail, locators, log }: Pick<Ports, 'mail' | 'locators' | 'log'>,
   mailbox: MailboxEntry,

@@ -201,7 +201,7 @@ footer { margin-top: 1.5rem }
 }
 `;
 
-/** An address with what is suspicious about it. `outside`: note that it is outside the organisation. */
+/** An address with its suspicious traits. `outside`: note that it is outside the organisation. */
 export function addressFact(
   address: Address,
   { domains, outside }: { readonly domains: Domains; readonly outside: boolean },

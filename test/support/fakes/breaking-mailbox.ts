@@ -3,9 +3,7 @@ import type { ActionOutcome, FlagChange } from '../../../commands/ports/mail-por
 import type { FolderRef } from '../../../commands/mail/message.ts';
 import { FakeMailbox } from './fake-mailbox.ts';
 
-/**
- * `connection`: the session continues without a server; `process`: no caller is left to receive the answer.
- */
+/** `connection`: the session continues without a server; `process`: no caller receives the answer. */
 export interface Loss {
   /** Index of the command at which it occurs. */
   readonly at: number;

@@ -1,7 +1,4 @@
-/**
- * A capability whose writes are claimed by their key: it creates a thing, slowly, and can be interrupted
- * anywhere.
- */
+/** A capability whose writes are claimed by key: it creates a thing slowly, interruptible anywhere. */
 import { z } from 'zod';
 import { type CapabilityDefinition, defineCapability } from '../../../commands/kernel/capability.ts';
 import { decideAndAppend, type Aggregate } from '../../../commands/kernel/decide-and-append.ts';

@@ -1,7 +1,4 @@
-/**
- * The ports of a process that dies directly before, or directly after, the append that holds an event of some
- * type.
- */
+/** The ports of a process that dies directly before or after the append that holds an event of some type. */
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { NewEvent } from '../../../commands/values/event.ts';
 import { ProcessGone } from './breaking-mailbox.ts';

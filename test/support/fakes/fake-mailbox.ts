@@ -14,9 +14,7 @@ interface StoredFolder {
   readonly messages: Map<number, StoredMessage>;
 }
 
-/**
- * `before`: nothing happened when the connection broke; `after`: the server had already executed the command.
- */
+/** `before`: nothing happened when the connection broke; `after`: the server had executed the command. */
 export type Break = 'before' | 'after';
 
 export class FakeMailbox implements MailSession {

@@ -1,7 +1,4 @@
-/**
- * The `EventStore` port in memory: exact revisions, repeats detected by event ids as on a real server, `$all`
- * in order.
- */
+/** The `EventStore` port in memory: exact revisions, repeats detected by event ids, `$all` in order. */
 import { GatewayError } from '../../../commands/values/errors.ts';
 import {
   type Appended,
@@ -130,9 +127,7 @@ export class MemoryEventStore implements EventStore {
     return appendedBy(stream.at(-1), streamName);
   }
 
-  /**
-   * The same ids were appended in the same place before: reported as a success again, whatever their content.
-   */
+  /** The same ids were appended in the same place before: a success again, whatever their content. */
   #repeatOf(streamName: string, expected: ExpectedRevision, events: readonly NewEvent[]): Appended {
     const stream = this.#streams.get(streamName) ?? [];
     const start = expected === 'no-stream' ? 0 : Number(expected) + 1;

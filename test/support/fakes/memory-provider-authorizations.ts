@@ -1,6 +1,4 @@
-/**
- * Provider authorizations without a provider: every provider is registered, no authorization is ever granted.
- */
+/** Provider authorizations without a provider: every provider is registered, none ever authorizes. */
 import type {
   AuthorizationRequest,
   MailProvider,

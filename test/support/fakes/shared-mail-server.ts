@@ -1,7 +1,4 @@
-/**
- * One mail server that several gateways use at once: each borrow is a session with its own guard, every write
- * is counted.
- */
+/** One mail server shared by several gateways: each borrow is a guarded session, every write is counted. */
 import type { MailPort, MailSession } from '../../../commands/ports/mail-port.ts';
 import { BreakingMailbox } from './breaking-mailbox.ts';
 
@@ -26,8 +23,8 @@ export class SharedMailServer {
   onWrite: (write: Write) => Promise<void> = () => Promise.resolve();
 
   /**
-   * A port to this server; methods without a mailbox are unchanged. `assertUsable` throws for a mailbox that
-   * is paused or gone.
+   * A port to this server; methods without a mailbox stay. `assertUsable` throws for a paused or gone
+   * mailbox.
    */
   portFor(port: MailPort, assertUsable: () => void): MailPort {
     return {

@@ -1,9 +1,6 @@
 import { GatewayError } from '../../../commands/values/errors.ts';
 
-/**
- * The answer, or null for one of the refusals; without refusals it must succeed. Throws for every other
- * result, naming the step.
- */
+/** The answer, or null for one of the refusals; none = it must succeed. Else throws, naming the step. */
 export async function expectAnswer<Answer>(
   refused: readonly string[],
   asking: Promise<Answer>,

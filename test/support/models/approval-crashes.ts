@@ -122,10 +122,7 @@ export class ApprovalCrashes {
     );
   }
 
-  /**
-   * Crashes at the point, restarts, repeats the requests until they are answered, then twice more, and reads
-   * the results.
-   */
+  /** Crashes at the point, restarts, repeats the requests until answered, then twice; reads the results. */
   async crash(action: CheckedAction, point: CrashPoint): Promise<ApprovalWitness> {
     const scene = await this.#arrange(action);
     const told: ToldStep[] = [];
@@ -241,10 +238,7 @@ export class ApprovalCrashes {
     return { action, messageId: locators.message(place), subject, keys };
   }
 
-  /**
-   * Places that two consecutive reads agree on: other messages are expunged from the same folder meanwhile,
-   * and a read may fall between.
-   */
+  /** Places on which two reads in a row agree: an expunge of another message may fall into one read. */
   async #places(scene: Scene): Promise<readonly string[]> {
     let before = await this.#look(scene);
     for (let looks = 1; looks < MOST_LOOKS; looks += 1) {

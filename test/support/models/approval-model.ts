@@ -76,10 +76,7 @@ export interface Ballot {
   readonly hasReason: boolean;
 }
 
-/**
- * `contract.md` 3: visible to those who may decide it, to the person behind it, and to holders of a grant on
- * the mailbox.
- */
+/** `contract.md` 3: visible to approvers, the person behind it, and holders of a grant on the mailbox. */
 const isVisible = ({ isRemoved }: ModelWorld, { terms }: ModelCheck, by: PersonId): boolean =>
   !isRemoved || by === 'usr_olga' || (terms.quorum > 0 && rankOf(PEOPLE[by]) >= rankOf(terms.approver_role));
 
@@ -222,8 +219,7 @@ function putOff(world: ModelWorld, check: ModelCheck, isRetried: boolean): reado
 }
 
 /**
- * `contract.md` 7: a send is always retried automatically, and fails permanently a day after its first
- * attempt.
+ * `contract.md` 7: sends are always retried automatically, and fail permanently a day after the first try.
  */
 function putSendOff(check: ModelCheck, at: number | null): readonly string[] {
   if (at !== null) schedule(check, at);

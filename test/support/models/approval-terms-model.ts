@@ -1,6 +1,4 @@
-/**
- * What policy and mode make of a request (`contract.md` 6 and 8), written a second time without the deciders.
- */
+/** What policy and mode make of a request (`contract.md` 6 and 8), independent of the deciders. */
 import { APPROVER_ROLES, type PolicyEffect } from '../../../commands/values/policy-document.ts';
 import { PEOPLE, type PersonId } from '../worlds/approval-world.ts';
 

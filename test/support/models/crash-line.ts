@@ -7,10 +7,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { type WireMessage, type WireName, WIRES } from '../servers/wire-messages.ts';
 
-/**
- * The n-th message to a store, and whether it is lost with the crash or processed without its answer
- * arriving.
- */
+/** The n-th message to a store, and whether it is lost with the crash or processed without an answer. */
 export interface CrashPoint {
   readonly wire: WireName;
   /** From 0, counted from `record` or `crashAt` on. */
@@ -81,10 +78,7 @@ export class CrashLine {
     return this.#passed;
   }
 
-  /**
-   * Crashes at the point, counted from now on; resolves when it was reached. `onCrash` is called at that
-   * moment.
-   */
+  /** Crashes at the point, counted from now on; resolves when it was reached. Calls `onCrash` then. */
   crashAt(point: CrashPoint, onCrash: () => void = () => undefined): Promise<void> {
     return this.#actAt(point, () => {
       onCrash();
@@ -93,10 +87,7 @@ export class CrashLine {
     });
   }
 
-  /**
-   * At the point, counted from now on, calls `onStop`; that message and all others pass. Resolves when it was
-   * reached.
-   */
+  /** Calls `onStop` at the point, counted from now on; all messages pass. Resolves when it was reached. */
   stopAt(point: CrashPoint, onStop: () => void): Promise<void> {
     return this.#actAt(point, () => {
       onStop();

@@ -1,7 +1,6 @@
 /**
- * Crashes an archive at any point, restarts, and gathers the results: the log, the mailbox, and the client's
- * answers. One Postgres, event node and Dovecot serve all points; only a run of the gateway with its
- * connections crashes.
+ * Crashes an archive at any point, restarts, and gathers the results: the log, the mailbox, the client's
+ * answers. One Postgres, event node and Dovecot serve all points; only a run of the gateway crashes.
  */
 import { randomUUID } from 'node:crypto';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
@@ -67,10 +66,7 @@ export class CrashWorld {
     };
   }
 
-  /**
-   * A gateway that set everything up and keeps running: its projector and directory are those of other
-   * processes.
-   */
+  /** A gateway that set everything up and keeps running: the projector and directory of other processes. */
   static async open(dovecot: TestDovecot, keyFile: string): Promise<CrashWorld> {
     const watched = await WatchedMailbox.open(dovecot, USER);
     const gateway = await startTestGateway({ env: { KEY_FILE: keyFile } });
@@ -105,8 +101,7 @@ export class CrashWorld {
   }
 
   /**
-   * Crashes at the point, restarts, lets the sweeper finish, repeats the request twice, and reads the
-   * results.
+   * Crashes at the point, restarts, lets the sweeper finish, repeats the request twice; reads the results.
    */
   async crash(scenario: Scenario, point: CrashPoint): Promise<Witness> {
     const scene = await this.#arrange(scenario);

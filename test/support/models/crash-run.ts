@@ -32,10 +32,7 @@ export async function watchRun(
   }
 }
 
-/**
- * The crash, after which the leases are free, as after thirty seconds. `isOver` reports to the work that its
- * caller is gone.
- */
+/** The crash, with free leases as after thirty seconds. `isOver` reports that the caller is gone. */
 export async function crashRun(
   { home, openLine, behind }: CrashStage,
   point: CrashPoint,

@@ -44,10 +44,7 @@ export function behindTheLine(home: RunHome, line: CrashLine): RunHome {
   };
 }
 
-/**
- * As if the thirty seconds of the crashed run had passed: its leases are free. `databaseUrl`: the one that
- * run used.
- */
+/** As if the crashed run's thirty seconds had passed: its leases are free. `databaseUrl`: that run's. */
 export async function endLeasesOf(
   sql: Sql,
   { runId, databaseUrl }: { readonly runId: string; readonly databaseUrl: string },

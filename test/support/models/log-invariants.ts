@@ -173,10 +173,7 @@ function brokenMessage(message: WatchedMessage, operations: readonly Operation[]
   return [...brokenCount(message, results), ...brokenVerdict(message, results)];
 }
 
-/**
- * Exactly one; two after a crash of a move without MOVE, where the copy comes first and the answer reports
- * exactly that.
- */
+/** Exactly one; two after a crash of a move without MOVE, which copies first, with that answer. */
 function brokenCount({ id, places }: WatchedMessage, results: readonly ToldResult[]): readonly string[] {
   if (places.length === 1) return [];
   if (places.length === 0) return [`message ${id} is lost`];

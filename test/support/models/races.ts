@@ -1,7 +1,4 @@
-/**
- * Two calls at once, repeatedly: the one that was late gets a small lead next time, so that each wins
- * sometimes.
- */
+/** Two calls at once, repeatedly: the late one gets a small lead next time, so that both win sometimes. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 
 export type Side = 'left' | 'right';

@@ -27,10 +27,7 @@ import { askAndApprove, askToSend, passOver, type Senders } from '../worlds/send
 import { SendingWorld } from '../worlds/sending-world.ts';
 import { signInOwner } from '../worlds/sign-in.ts';
 
-/**
- * The crashed work: the request, the request with a person's approval before the send, or the later filing of
- * the copy.
- */
+/** The crashed work: the request, the request with an approval, or the later filing of the copy. */
 export type CrashedWork = 'send' | 'checked_send' | 'file_copy';
 
 /** Sends to it wait for a person, and the vote commits them. */
@@ -77,10 +74,7 @@ export class SendCrashes {
     };
   }
 
-  /**
-   * A gateway that set everything up and keeps running, as other processes would; it works on no mailbox
-   * itself.
-   */
+  /** A gateway that set everything up and keeps running, as other processes would; it works on no mailbox. */
   static async open(dovecot: TestDovecot): Promise<SendCrashes> {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-send-crash-'));
     const keyFile = join(folder, 'master.key');
@@ -131,10 +125,7 @@ export class SendCrashes {
     );
   }
 
-  /**
-   * Crashes at the point, restarts, continues until it is settled, repeats the request twice, and reads the
-   * results.
-   */
+  /** Crashes at the point, restarts, continues until settled, repeats the request twice; reads results. */
   async crash(work: CrashedWork, point: CrashPoint): Promise<SendWitness> {
     const scene = await this.#arrange(work);
     const told: ToldSend[] = [];

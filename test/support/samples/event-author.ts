@@ -1,7 +1,4 @@
-/**
- * Events for tests, written as the gateway writes them: an exact revision, a validated schema, a complete
- * envelope.
- */
+/** Events for tests as the gateway writes them: exact revision, validated schema, complete envelope. */
 import { randomUUID } from 'node:crypto';
 import { eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { appendFacts, type Author } from '../../../commands/kernel/decide-and-append.ts';

@@ -3,9 +3,7 @@ import type { StoredEvent } from '../../../commands/values/event.ts';
 
 const PAGE = 500;
 
-/**
- * Every event of `$all` from its start, in order, without system events; the `known` part is not read again.
- */
+/** Every event of `$all` from its start, in order, without system events; `known` is not read again. */
 export async function wholeLog(
   events: Pick<EventStore, 'readAll'>,
   known: readonly StoredEvent[] = [],

@@ -1,7 +1,4 @@
-/**
- * A real authorization server on loopback that behaves like Google's and Microsoft's: codes, rotated refresh
- * tokens, revocation.
- */
+/** An authorization server on loopback like Google's and Microsoft's: codes, rotated tokens, revocation. */
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';

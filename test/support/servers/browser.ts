@@ -1,6 +1,4 @@
-/**
- * A real Chromium for one test file: its pages report their errors and the foreign addresses they request.
- */
+/** A real Chromium for one test file: pages report their errors and the foreign addresses they request. */
 import {
   type Browser,
   type BrowserContext,
@@ -67,9 +65,7 @@ export class TestBrowser {
   }
 }
 
-/**
- * Starts a browser; skips the calling suite where there is none. In CI `ensureChromium` has already thrown.
- */
+/** Starts a browser; skips the calling suite without one. In CI `ensureChromium` has already thrown. */
 export async function requireBrowser(context: Mocha.Context): Promise<TestBrowser> {
   const executablePath = await ensureChromium();
   if (executablePath === null) return context.skip();

@@ -53,8 +53,8 @@ async function install({ title, packages, find }: DebianProgram): Promise<string
 }
 
 /**
- * Debian starts installed services unless this script forbids it (invoke-rc.d: 101 = forbidden); it is
- * restored afterwards.
+ * Debian starts installed services unless this script forbids it (invoke-rc.d: 101 = forbidden); restored
+ * afterwards.
  */
 async function withoutServiceStarts<T>(work: () => Promise<T>): Promise<T> {
   const aside = `${POLICY}.before-tests`;

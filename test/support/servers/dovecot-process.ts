@@ -99,10 +99,7 @@ interface ProcessGroup {
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/**
- * A program in its own process group. Signals go to the group: Dovecot's children otherwise outlive their
- * master.
- */
+/** A program in its own process group. Signals go to the group: Dovecot's children outlive their master. */
 function spawnGroup(program: string, flags: readonly string[]): ProcessGroup {
   const child = spawn(program, flags, { stdio: 'ignore', detached: true });
   // The server alone never keeps this process alive.

@@ -16,9 +16,7 @@ export interface Levers {
   readonly capability?: string;
   readonly specialUse?: boolean;
   readonly maxUserConnections?: number;
-  /**
-   * The introspection address for access tokens, which are then also accepted (see `AuthorizationServer`).
-   */
+  /** The introspection address; with it, access tokens are also accepted (see `AuthorizationServer`). */
   readonly introspectionUrl?: string;
 }
 
@@ -87,15 +85,11 @@ export class TestDovecot {
   }
 }
 
-/**
- * Starts a server on which every user name is a mailbox with `PASSWORD`; null where Dovecot is unavailable
- * (see `ensureDovecot`).
- */
+/** Starts a server on which every user name is a mailbox with `PASSWORD`; null without Dovecot. */
 export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot | null> {
   const program = await ensureDovecot();
   if (program === null) return null;
-  // Below the real temp folder, which every account may enter: under root the mail belongs to another
-  // account.
+  // Below the real temp folder, which every account may enter: under root another account owns the mail.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-test-dovecot-'));
   await run('chmod', ['755', folder]);
   const tls = await selfSigned(folder);

@@ -20,10 +20,7 @@ export interface ImapHabits {
    * by the folder that now has its path.
    */
   readonly goneWhileOpen: 'kept' | 'refused' | 'by path';
-  /**
-   * The part that is returned of a piece of the message, the `nth` of those requested together, from 0; null
-   * = NIL.
-   */
+  /** The returned part of a piece of the message, the `nth` of one request from 0; null = NIL. */
   readonly gives: (piece: Buffer, nth: number) => Buffer | null;
 }
 

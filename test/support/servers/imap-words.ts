@@ -3,10 +3,7 @@
 /** An atom, string or literal; lists are nested. */
 export type Word = string | readonly Word[];
 
-/**
- * Splits whole commands, literals included, off a stream of bytes; `onLiteral` requests a synchronising
- * literal.
- */
+/** Splits whole commands with literals off a byte stream; `onLiteral` requests a synchronising literal. */
 export class CommandReader {
   #rest = '';
 

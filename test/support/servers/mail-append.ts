@@ -35,9 +35,7 @@ export async function withClient<T>(
   }
 }
 
-/**
- * Appends the messages in order; the commands are queued on one connection. Folders are created as needed.
- */
+/** Appends the messages in order, queued on one connection. Folders are created as needed. */
 export async function appendMessages(
   imap: HostSettings,
   user: string,

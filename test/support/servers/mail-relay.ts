@@ -1,6 +1,4 @@
-/**
- * A submission server that accepts every message and delivers those to its own users to Dovecot, once each.
- */
+/** A submission server that accepts every message and delivers its own users' mail to Dovecot, once each. */
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { createTransport } from 'nodemailer';

@@ -1,7 +1,6 @@
 /**
  * Databases for tests: one embedded Postgres per test process, started at the first call, and a fresh copy of
- * a migrated database for each caller. A run of many test processes creates the server's folder once, and
- * each process copies it.
+ * a migrated database per caller. A run of many processes creates the server's folder once and copies it.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -1,7 +1,4 @@
-/**
- * A person's browser at a provider, without a screen: keeps cookies, follows redirects, fills in the sign-in
- * and the consent.
- */
+/** A person's browser at a provider, without a screen: cookies, redirects, the sign-in and the consent. */
 export class ProviderBrowser {
   readonly #cookies = new Map<string, string>();
 

@@ -1,9 +1,7 @@
 /** Sends bytes that no HTTP client would send, unchanged. */
 import net from 'node:net';
 
-/**
- * Writes the text and resolves with all received bytes when the other side closes; rejects when it does not.
- */
+/** Writes the text and resolves with all received bytes when the other side closes; rejects otherwise. */
 export function exchange(port: number, text: string, withinMs = 5_000): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';

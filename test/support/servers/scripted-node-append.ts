@@ -13,9 +13,7 @@ import type { ProposedEvent, WriteOutcome } from './scripted-node-log.ts';
 const { Code } = codes;
 const { AppendReq, AppendResp, BatchAppendReq, BatchAppendResp } = streams;
 
-/**
- * A refusal: the status of a unary call, or `code`, `message` and the name of the detail in the shared call.
- */
+/** A refusal: the status of a unary call, or `code`, `message` and detail name in the shared call. */
 export interface ScriptedRefusal {
   readonly code: keyof typeof status;
   readonly message: string;

@@ -12,10 +12,7 @@ export interface ScriptedEvent {
 
 export type ProposedEvent = Pick<ScriptedEvent, 'id' | 'type' | 'data'>;
 
-/**
- * The last revision and position of a write, new or repeated, or the current revision of the stream after a
- * conflict.
- */
+/** Last revision and position of a write, new or repeated; after a conflict the stream's revision. */
 export type WriteOutcome =
   { readonly revision: number; readonly position: number } | { readonly actual: number };
 

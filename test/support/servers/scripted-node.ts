@@ -60,10 +60,7 @@ export class ScriptedNode {
   readonly reads = new Scripts<ScriptedRead>((read) => {
     read.answer();
   });
-  /**
-   * Reads of one event of `$all` that test whether it is still at its known position. By default they run
-   * like other reads.
-   */
+  /** Reads of one event of `$all` that test whether it is still at its position, by default like others. */
   readonly looks = new Scripts<ScriptedRead>((read) => {
     this.reads.asUsual(read);
   });

@@ -1,7 +1,4 @@
-/**
- * An SMTP server that answers from a script, disconnects where the script demands it, and records what it
- * really accepted.
- */
+/** An SMTP server that answers and disconnects by a script, and records what it really accepted. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
@@ -13,10 +10,7 @@ export type SmtpStage = 'greeting' | 'ehlo' | 'starttls' | 'auth' | 'mail' | 'rc
  */
 export type SmtpReply = string;
 
-/**
- * The answer at a stage; undefined = the answer of a good server. `count` is the number of times the stage
- * was reached, from 1.
- */
+/** The answer at a stage; undefined = a good server's. `count`: times the stage was reached, from 1. */
 export type SmtpScript = Partial<Record<SmtpStage, (line: string, count: number) => SmtpReply | undefined>>;
 
 export interface AcceptedMail {

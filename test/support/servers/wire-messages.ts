@@ -27,10 +27,7 @@ const LABEL_CHARACTERS = 48;
 const neverAnswered = (): boolean => false;
 const shorten = (text: string): string => text.trim().replaceAll(/\s+/g, ' ').slice(0, LABEL_CHARACTERS);
 
-/**
- * Collects bytes and returns whole units; `take` returns the length of the next one, or null while it is
- * incomplete.
- */
+/** Collects bytes and returns whole units; `take` returns the next one's length, null while incomplete. */
 function units(take: (held: Buffer) => number | null): (chunk: Buffer) => readonly Buffer[] {
   let held = Buffer.alloc(0);
   return (chunk) => {

@@ -24,9 +24,8 @@ interface Document {
 }
 
 /**
- * Answers may get more fields, so the document leaves their objects open; every field the gateway returns
- * today must be documented, so the objects are closed here. Where alternatives stand beside properties, every
- * part sees the others' fields: those stay open.
+ * Answers may get more fields, so the document leaves their objects open; today's fields must be documented,
+ * so they are closed here. Beside alternatives, every part sees the others' fields: those stay open.
  */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
@@ -55,8 +54,7 @@ export class DocumentedAnswers {
   }
 
   /**
-   * The undocumented part of an answer, or null. Null too for an answer that no operation gave. `target`:
-   * below `/api/v1`.
+   * The undocumented part of an answer; null if none, or if no operation gave it. `target` omits `/api/v1`.
    */
   problemOf(method: string, target: string, answer: MetAnswer): string | null {
     const [bare = ''] = target.split('?');

@@ -1,7 +1,4 @@
-/**
- * Files under `test/golden` that a contract is compared with; `npm run golden` records them, the diff is
- * reviewed.
- */
+/** Files under `test/golden` that contracts are compared with; `npm run golden` records them for review. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';

@@ -13,16 +13,12 @@ export interface TestGroup {
   readonly files: readonly TestFile[];
 }
 
-/**
- * Bytes of test code in one process: starting one, its Postgres and its gateway takes as long as running many
- * a file.
- */
+/** Bytes of test code in one process: starting one with Postgres and gateway costs as much as many files. */
 const GATHERED_BYTES = 60_000;
 
 /**
- * `test/unit` is quick and forms one group. Elsewhere a file of `test/e2e` or a folder is combined with its
- * neighbours, or runs alone when it is lengthy or large. Lengthy groups come first, then the largest, so that
- * nothing long is left for the end.
+ * `test/unit` is quick and forms one group. Elsewhere a file of `test/e2e` or a folder joins its neighbours,
+ * or runs alone when lengthy or large. Lengthy groups come first, then the largest: nothing long is last.
  */
 export function groupTests(files: readonly TestFile[]): readonly TestGroup[] {
   const units = Map.groupBy(files, ({ path }) => unitOf(path));

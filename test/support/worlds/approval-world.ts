@@ -1,7 +1,6 @@
 /**
- * An organisation with people of every role, an agent, one mailbox and its mail server, written as events,
- * independent of the stores behind the ports. The mail server and the submission server are counted, and
- * shared by all processes.
+ * An organisation with people of every role, an agent, one mailbox and its mail server, written as events on
+ * any stores. The mail server and the submission server are counted, and shared by all processes.
  */
 import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession } from '../../../commands/kernel/access.ts';

@@ -1,6 +1,4 @@
-/**
- * A mirror in its own database, filled from a mail server as by a worker, and a gateway that answers from it.
- */
+/** A mirror in its own database, filled from a mail server, and a gateway that answers from it. */
 import type { Locators, Sql } from '../../../commands/ports/ports.ts';
 import type { HostSettings } from '../../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../../commands/mail/message.ts';

@@ -1,7 +1,4 @@
-/**
- * A gateway in its own process, for effects that only a process has: kill -9, a freeze, a second one beside
- * it.
- */
+/** A gateway in its own process, for effects only a process has: kill -9, a freeze, a second process. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,10 +20,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/**
- * Ends within half a second of the test process that started it, however that ended
- * (`infra/process/end-signals.ts`).
- */
+/** Ends within half a second of the test process that started it (`infra/process/end-signals.ts`). */
 const ENDS_WITH_PARENT = { npm_lifecycle_event: 'test' };
 
 export class GatewayProcess {
@@ -74,9 +68,7 @@ export class GatewayProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /**
-   * The address printed after `Listening on`: an HTTP address, or `esdb://…` of a process with stores only.
-   */
+  /** The address printed after `Listening on`: HTTP, or `esdb://…` of a process with stores only. */
   get address(): string {
     return /Listening on (\S+)\s/.exec(this.output)?.[1] ?? '';
   }

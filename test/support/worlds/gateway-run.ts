@@ -1,6 +1,4 @@
-/**
- * The ports of one run of a gateway, real up to the network: the contents of a process, without the process.
- */
+/** The ports of one run of a gateway, real up to the network: a process's contents without the process. */
 import type { KeyObject } from 'node:crypto';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../../commands/mailboxes/connect-mailbox.ts';

@@ -1,7 +1,4 @@
-/**
- * The environment a gateway process inherits from the test that starts it: no setting, only where it runs and
- * how Node runs it.
- */
+/** What a gateway process inherits from its test: no setting, only where it runs and how Node runs it. */
 const NAMES = [
   'PATH',
   'HOME',

@@ -203,9 +203,7 @@ export type MemoryGateway = ReturnType<typeof memoryPorts> & {
   /** The caller of a token id or a session id; throws when it was revoked or has no principal. */
   callerOf(tokenId: string): Caller;
   readonly ownerTokenId: string;
-  /**
-   * Signs in a person (by default the owner) with a recent step-up: returns the id to call with as `token`.
-   */
+  /** Signs in a person (by default the owner) with a recent step-up; returns the id to use as `token`. */
   signIn(userId?: string, secretHash?: string): Promise<string>;
   /** Invokes with the owner's token, or another one by id. */
   invoke(capability: Capability, input: unknown, options?: CallOptions): Promise<Outcome>;

@@ -1,7 +1,4 @@
-/**
- * A send from the request to its outcome, as clients and a page drive it in one process; outcomes are
- * reported as codes.
- */
+/** A send from request to outcome, driven as by clients and a page in one process; outcomes are codes. */
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
@@ -41,10 +38,7 @@ export const askToSend = (ports: Ports, senders: Senders, { draftId, key }: Aske
     return 'completed';
   });
 
-/**
- * Requests, approves the operation, and returns the approval's state; a repeat requests and approves a second
- * time.
- */
+/** Requests, approves, and returns the approval's state; a repeat requests and approves a second time. */
 export const askAndApprove = (
   ports: Ports,
   senders: Senders,

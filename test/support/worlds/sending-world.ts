@@ -1,6 +1,5 @@
 /**
- * A whole gateway that may send: mailboxes on a real Dovecot, a submission server, and a policy that lets
- * people's tokens send.
+ * A whole gateway that may send: mailboxes on a real Dovecot, an SMTP server, a policy that allows people.
  */
 import { randomUUID } from 'node:crypto';
 import { systemAuthor } from '../../../commands/kernel/system-author.ts';

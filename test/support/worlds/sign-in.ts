@@ -1,7 +1,4 @@
-/**
- * People who are signed in at a test gateway: real links, real passwords, real sessions, each stepped up for
- * 15 minutes.
- */
+/** People signed in at a test gateway: real links, passwords and sessions, stepped up for 15 minutes. */
 import { addPerson, passwordLink, personWith } from '../../../commands/organisation/add-person.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
 import { systemAuthor } from '../../../commands/kernel/system-author.ts';

@@ -1,7 +1,4 @@
-/**
- * Reading, moving and sending at once, for the given time; everything acknowledged is recorded for the final
- * comparison.
- */
+/** Reads, moves and sends at once, for the given time; everything acknowledged is recorded. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callRest } from './gateway.ts';

@@ -1,6 +1,5 @@
 /**
- * Two gateways on one Postgres and one event store, without adapters and workers: each has its own directory,
- * leases and pool.
+ * Two gateways on one Postgres and event store, without adapters and workers; own directory, leases, pool.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,4 @@
-/**
- * The answers of a Gmail-like server about a message: FETCH items and SEARCH keys, for plain messages with
- * ASCII headers.
- */
+/** Answers of a Gmail-like server: FETCH items and SEARCH keys, for plain messages with ASCII headers. */
 import type { LabelFolder, LabelledAccount, LabelledMessage } from './labelled-account.ts';
 import { isInSet, literal, quoted, type Word } from '../imap-words.ts';
 

@@ -1,7 +1,4 @@
-/**
- * The REST adapter over real HTTP on loopback: sample capabilities, real tokens, a directory and a store in
- * memory.
- */
+/** The REST adapter over HTTP on loopback: samples, real tokens, directory and store in memory. */
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AccessEntry, Limits, Log, Ports } from '../../../../commands/ports/ports.ts';
