@@ -1,6 +1,4 @@
-/**
- * B1: `tools/call get_identity` through the whole stack, compared with the SDK's server and a trivial tool.
- */
+/** B1: `tools/call get_identity` through the whole stack, beside the official SDK's server, trivial tool. */
 import { generateKeyPairSync } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
 import type { Figure } from './figures.ts';

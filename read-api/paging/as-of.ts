@@ -1,5 +1,5 @@
 /**
- * Time travel (`contract.md` 17, `as_of`): an object as of a moment, from its stream; current rights apply.
+ * Time travel (`contract.md` 17, `as_of`): an object up to a moment, from its stream; today's rights apply.
  */
 import type { z } from 'zod';
 import { type Aggregate, streamOf } from '../../commands/kernel/decide-and-append.ts';

@@ -22,10 +22,7 @@ export class SharedMailServer {
   /** Called when a command that changes something arrives, before it runs. */
   onWrite: (write: Write) => Promise<void> = () => Promise.resolve();
 
-  /**
-   * A port to this server; methods without a mailbox stay. `assertUsable` throws for a paused or gone
-   * mailbox.
-   */
+  /** A port to this server; only mailbox methods change. `assertUsable` throws for a paused or gone one. */
   portFor(port: MailPort, assertUsable: () => void): MailPort {
     return {
       query: (...query) => port.query(...query),

@@ -21,7 +21,7 @@ export interface ModelCheck {
   firstStartedAt: number | null;
   /** The real result in the mailbox, or of the send. */
   isDone: boolean;
-  /** The requester's grant was revoked, or given a second time. */
+  /** The grant of the request was revoked or replaced. */
   isGrantGone: boolean;
   /** The message is no longer there, or the draft has changed. */
   isTargetGone: boolean;
@@ -219,7 +219,8 @@ function putOff(world: ModelWorld, check: ModelCheck, isRetried: boolean): reado
 }
 
 /**
- * `contract.md` 7: sends are always retried automatically, and fail permanently a day after the first try.
+ * `contract.md` 7: a send is always retried automatically, and fails permanently a day after its first
+ * attempt.
  */
 function putSendOff(check: ModelCheck, at: number | null): readonly string[] {
   if (at !== null) schedule(check, at);

@@ -100,9 +100,7 @@ export class CrashWorld {
     );
   }
 
-  /**
-   * Crashes at the point, restarts, lets the sweeper finish, repeats the request twice; reads the results.
-   */
+  /** Crashes at the point, restarts, lets the sweeper finish, repeats the request twice, reads the result. */
   async crash(scenario: Scenario, point: CrashPoint): Promise<Witness> {
     const scene = await this.#arrange(scenario);
     const answers = await this.#crashOnce(scene, point);

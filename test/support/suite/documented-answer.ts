@@ -53,9 +53,7 @@ export class DocumentedAnswers {
       .map((path) => [new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`), path]);
   }
 
-  /**
-   * The undocumented part of an answer; null if none, or if no operation gave it. `target` omits `/api/v1`.
-   */
+  /** The undocumented part of an answer; null if none, or without an operation. `target` omits `/api/v1`. */
   problemOf(method: string, target: string, answer: MetAnswer): string | null {
     const [bare = ''] = target.split('?');
     const [, path = ''] = this.#paths.find(([pattern]) => pattern.test(bare)) ?? [];

@@ -196,7 +196,7 @@ export class ApprovalWorld {
     return askedBy(await this.invoke(ports, AGENT, call));
   }
 
-  /** Sets the policy to these rules; resolves when it is in force for this process, with its start. */
+  /** Sets the policy to these rules, in force for this process when this resolves; returns its position. */
   async setPolicy(ports: Ports, rules: readonly PolicyRule[]): Promise<Position> {
     this.#policyVersion += 1;
     const said = { internal_domains: [], custom_headers: [], default: null };
@@ -204,7 +204,7 @@ export class ApprovalWorld {
     return await this.#write(ports, `policy-${ORG}`, [{ type: 'PolicySet', data }]);
   }
 
-  /** Changes the agent's grant in the mailbox, and returns from when every process must know it. */
+  /** Changes the agent's grant in the mailbox; returns the position that every process must reach. */
   async grant(ports: Ports, what: 'whole' | 'narrow' | 'none'): Promise<Position | null> {
     const held = ports.directory.state.grantIds.get(MAILBOX)?.get(AGENT);
     const facts: Fact<AnyEvent>[] = [];

@@ -1,6 +1,4 @@
-/**
- * A whole gateway that may send: mailboxes on a real Dovecot, an SMTP server, a policy that allows people.
- */
+/** A whole gateway that may send: a real Dovecot, a submission server, and a policy that lets people send. */
 import { randomUUID } from 'node:crypto';
 import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { readPolicyDocument, setPolicy } from '../../../commands/policy/set-policy.ts';

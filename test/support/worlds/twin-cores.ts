@@ -1,6 +1,4 @@
-/**
- * Two gateways on one Postgres and event store, without adapters and workers; own directory, leases, pool.
- */
+/** Two gateways on one Postgres and event store, no adapters or workers; own directory, leases and pool. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
