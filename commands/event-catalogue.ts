@@ -22,6 +22,8 @@ import { bootstrapEvents } from './organisation/bootstrap-reservation.ts';
 import { organisationEvents } from './organisation/organisation.ts';
 import { tokenEvents } from './organisation/token.ts';
 import { policyEvents } from './policy/policy-events.ts';
+import { deliveryEvents } from './webhooks/delivery-events.ts';
+import { endpointEvents } from './webhooks/endpoint-events.ts';
 
 export const allEvents = [
   LogNamed,
@@ -40,6 +42,8 @@ export const allEvents = [
   ...sendEvents,
   ...quotaEvents,
   ...feedEvents,
+  ...endpointEvents,
+  ...deliveryEvents,
   RequestClaimed,
   RequestSettled,
   BodiesRead,

@@ -62,6 +62,10 @@ const grant = ({ grant_id }: { readonly grant_id: string }): AuditResource => ({
   type: 'grant',
   id: grant_id,
 });
+const delivery = ({ delivery_id }: { readonly delivery_id: string }): AuditResource => ({
+  type: 'delivery',
+  id: delivery_id,
+});
 const mailboxOf = (id: string | null): AuditResource | null => (id === null ? null : { type: 'mailbox', id });
 
 const ofMailbox = {
@@ -172,6 +176,21 @@ const rules: AuditRules = {
   MailboxChangesObserved: { ...done('mailbox.observe'), ...ofMailbox },
   FolderIndexed: { ...done('folder.index'), ...ofMailbox },
   FolderReset: { ...done('folder.reset'), ...ofMailbox },
+  WebhookEndpointCreated: done('webhook_endpoint.create'),
+  WebhookEndpointChanged: done('webhook_endpoint.change'),
+  WebhookEndpointPaused: done('webhook_endpoint.pause'),
+  WebhookEndpointResumed: done('webhook_endpoint.resume'),
+  WebhookEndpointDisabled: { action: 'webhook_endpoint.disable', outcome: 'failed' },
+  WebhookSecretRotated: done('webhook_endpoint.rotate_secret'),
+  WebhookEndpointRemoved: done('webhook_endpoint.remove'),
+  WebhookDeliveryReplayed: { action: 'delivery.replay', outcome: 'pending', resource: delivery },
+  WebhookReplayRequested: { action: 'webhook_endpoint.replay', outcome: 'pending' },
+  WebhookDeliveriesQueued: { action: 'delivery.queue', outcome: 'pending', resource: () => null },
+  WebhookDeliveryEnded: {
+    action: 'delivery.attempt',
+    outcome: ({ status }) => (status === 'succeeded' ? 'allowed' : 'failed'),
+    resource: delivery,
+  },
   RequestClaimed: {
     action: ({ capability }) => capability,
     outcome: 'pending',

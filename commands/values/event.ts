@@ -1,6 +1,7 @@
 /** Events: one definition per type, its schema versions, and the envelope every stored event carries. */
 import { z } from 'zod';
 import type { Position } from './position.ts';
+import type { Publication } from './webhook-event.ts';
 
 export interface EventDefinition<Type extends string = string, Data extends z.ZodType = z.ZodType> {
   /** Past tense, PascalCase; never renamed once stored. */
@@ -10,6 +11,8 @@ export interface EventDefinition<Type extends string = string, Data extends z.Zo
   readonly upcasters: readonly Upcaster[];
   /** The name for webhooks, or null when the event is not published. */
   readonly publicName: string | null;
+  /** What webhooks say of it; null when the outside does not hear of it. */
+  readonly webhook: Publication | null;
   readonly summary: string;
 }
 
@@ -22,8 +25,10 @@ export function defineEvent<Type extends string, Data extends z.ZodType>(definit
   summary: string;
   upcasters?: readonly Upcaster[];
   publicName?: string;
+  webhook?: Publication<z.output<Data>> | null;
 }): EventDefinition<Type, Data> {
-  return { upcasters: [], publicName: null, ...definition };
+  const { webhook = null, ...rest } = definition;
+  return { upcasters: [], publicName: null, ...rest, webhook: webhook as Publication | null };
 }
 
 export const versionOf = (definition: EventDefinition): number => definition.upcasters.length + 1;

@@ -7,6 +7,7 @@ import { drafts } from '../../projections/drafts.ts';
 import { messageMoves } from '../../projections/message-moves.ts';
 import { operations } from '../../projections/operations.ts';
 import { sends } from '../../projections/sends.ts';
+import { webhooks } from '../../projections/webhooks.ts';
 import type { Projection } from '../../projections/projection.ts';
 
 export const READ_MODELS: readonly Projection[] = [
@@ -18,4 +19,5 @@ export const READ_MODELS: readonly Projection[] = [
   sends,
   draftReviews,
   audit,
+  webhooks,
 ];

@@ -11,7 +11,7 @@ const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {
   ],
   'an id that this gateway made': [
     'changes.locator', 'changes.previous', 'supersedes', 'message_ids', 'source_message_id', 'sent_message_id',
-    'targets.message_id', 'results.message_id', 'results.new_message_id',
+    'targets.message_id', 'results.message_id', 'results.new_message_id', 'created_by', 'rights_of', 'replay_of',
   ],
   'a word of this gateway': [
     'action', 'capability', 'provider', 'code', 'error.code', 'results.error.code', 'policy.decision', 'reason',
@@ -23,6 +23,7 @@ const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {
     'name', 'imap.host', 'smtp.host', 'internal_domains', 'custom_headers', 'quotas',
     'rules.when.recipient_domains', 'rules.when.attachment_types',
   ],
+  'ids and plain facts, from the mapping of each published event': ['after', 'notifications.data'],
   'flags and keywords of messages': [
     'changes.flags', 'changes.flags_before', 'steps.flags_add', 'steps.flags_remove',
   ],

@@ -1,0 +1,52 @@
+/** What the outside hears of an event: the closed list of webhook event types, and the mapping each event declares. */
+import type { z } from 'zod';
+
+/** Event types that an endpoint can subscribe to (`contract.md` 11). */
+export const WEBHOOK_EVENT_TYPES = [
+  'message.received', 'message.updated', 'message.moved', 'message.deleted', 'message.bounced',
+  'draft.created', 'draft.updated', 'draft.discarded', 'draft.sent', 'draft.send_failed', 'draft.send_unknown',
+  'approval.requested', 'approval.vote_cast', 'approval.granted', 'approval.rejected', 'approval.cancelled',
+  'approval.expired', 'approval.superseded', 'approval.invalidated', 'approval.committed', 'approval.commit_failed',
+  'operation.completed',
+  'mailbox.connected', 'mailbox.auth_failed', 'mailbox.connection_failed', 'mailbox.sync_reset',
+  'token.issued', 'token.revoked', 'member.added', 'member.removed', 'application.connected', 'application.disconnected',
+  'webhook_endpoint.disabled', 'webhook_endpoint.secret_rotated', 'policy.denied',
+] as const; // prettier-ignore
+export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
+
+/** Sent by `POST /webhook-endpoints/<id>/test` only; an endpoint cannot subscribe to it. */
+export const TEST_EVENT_TYPE = 'webhook_endpoint.test';
+
+/** One thing to tell the outside. */
+export interface Notification {
+  readonly type: WebhookEventType;
+  /** The `data` of the payload: ids and plain facts of the event, never a sealed text. */
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The mailbox it is about; null for an event of the organisation. */
+  readonly mailboxId: string | null;
+  /**
+   * Numbers of the folders it concerns, for grants limited to folders; null where they are not known, and such a grant is
+   * then not enough.
+   */
+  readonly folders: readonly number[] | null;
+}
+
+/** What a mapping reads of an event. */
+export interface PublishedEvent<Data> {
+  readonly data: Data;
+  readonly meta: { readonly mailbox_id?: string | undefined; readonly approval_id?: string | undefined };
+  /** The id in the name of its stream, such as `drf_…` of `draft-drf_…`. */
+  readonly subject: string;
+}
+
+/** The mapping of one event to webhooks, declared beside the event. */
+export interface Publication<Data = unknown> {
+  /** The schema of `data` for each type that the event can become. */
+  readonly types: Readonly<Partial<Record<WebhookEventType, z.ZodObject>>>;
+  /**
+   * One event can become several payloads; each then has an id derived from the event's and its place in the list, so a place
+   * must not move: null where one is not published.
+   */
+  readonly many?: true;
+  readonly notify: (event: PublishedEvent<Data>) => readonly (Notification | null)[];
+}

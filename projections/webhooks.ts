@@ -1,0 +1,278 @@
+/**
+ * `read.webhook_endpoint` and `read.webhook_delivery`: what is due, as a pure function of the log. What was queued is a
+ * scheduled delivery; the outcome of an attempt ends it and names the next one.
+ */
+import type { AnyEvent } from '../commands/event-catalogue.ts';
+import type { EventMetadata, PastFact } from '../commands/values/event.ts';
+import {
+  type DeliveriesQueued,
+  type DeliveryEnded,
+  deliveryId,
+} from '../commands/webhooks/delivery-events.ts';
+import { healthAfter, recovered } from '../commands/webhooks/endpoint-health.ts';
+import { webhookEndpoint } from '../commands/webhooks/endpoint.ts';
+import type { EndpointEvent } from '../commands/webhooks/endpoint-events.ts';
+import { type Batch, type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
+import {
+  createDeliveryTable,
+  createEndpointTable,
+  type DeliveryRow,
+  type EndpointRow,
+  NEW_ENDPOINT,
+  notTried,
+  outcomeOf,
+  readDelivery,
+  readEndpoint,
+  type Stored,
+  testRow,
+  UNTRIED,
+  writeDeliveries,
+  writeEndpoints,
+} from './webhook-rows.ts';
+
+/** The channel on which workers hear that a delivery may be due. */
+export const DUE_CHANNEL = 'webhook_due';
+
+export const webhooks: Projection = {
+  name: 'webhooks',
+  version: 1,
+  tables: ['webhook_endpoint', 'webhook_delivery'],
+  create: (tableOf) => [
+    createEndpointTable(tableOf('webhook_endpoint')),
+    createDeliveryTable(tableOf('webhook_delivery')),
+    `create index on ${tableOf('webhook_endpoint')} (org_id)`,
+    // `apply` cancels what is scheduled for an endpoint, and replays what was.
+    `create index on ${tableOf('webhook_delivery')} (endpoint_id, due_at, sequence) where status = 'scheduled'`,
+    `create index on ${tableOf('webhook_delivery')} (endpoint_id, id)`,
+  ],
+  indexes: (tableOf) => [
+    `create index on ${tableOf('webhook_delivery')} (org_id, id)`,
+    `create index on ${tableOf('webhook_delivery')} (queued_at) where status = 'scheduled'`,
+  ],
+  apply: async (batch) => {
+    const fold = await WebhookFold.over(batch);
+    for (const event of batch.events) await fold.apply(event);
+    await fold.flush();
+  },
+};
+
+const isEndpointEvent = (fact: PastFact<AnyEvent>): fact is PastFact<EndpointEvent> =>
+  webhookEndpoint.catalogue.has(fact.type);
+
+/** The state of the rows that a batch touches, written once at its end. */
+class WebhookFold {
+  readonly #batch: Batch;
+  readonly #endpoints = new Map<string, EndpointRow>();
+  readonly #deliveries = new Map<string, DeliveryRow>();
+  readonly #changedEndpoints = new Set<string>();
+  readonly #changedDeliveries = new Set<string>();
+
+  constructor(batch: Batch) {
+    this.#batch = batch;
+  }
+
+  /** Reads the endpoints of the organisations in the batch, and the deliveries that its events name. */
+  static async over(batch: Batch): Promise<WebhookFold> {
+    const fold = new WebhookFold(batch);
+    const { events, sql, tableOf } = batch;
+    const orgIds = new Set(events.flatMap(({ fact }) => fact.meta.org_id ?? []));
+    const endpoints = await sql.query<Stored>(
+      `select * from ${tableOf('webhook_endpoint')} where org_id = any($1::text[])`,
+      [[...orgIds]],
+    );
+    for (const row of endpoints.map(readEndpoint)) fold.#endpoints.set(row.id, row);
+    const named = events.flatMap(({ fact }) =>
+      fact.type === 'WebhookDeliveryEnded'
+        ? [fact.data.delivery_id]
+        : fact.type === 'WebhookDeliveryReplayed'
+          ? [fact.data.replay_of]
+          : [],
+    );
+    if (named.length > 0) await fold.#read('id = any($1::text[])', [named]);
+    return fold;
+  }
+
+  async apply(event: ProjectedEvent): Promise<void> {
+    const { fact, streamName } = event;
+    if (isEndpointEvent(fact)) await this.#changeEndpoint(splitStreamName(streamName).id, fact, event);
+    if (fact.type === 'WebhookDeliveriesQueued') this.#queue(fact.data, fact.meta);
+    if (fact.type === 'WebhookDeliveryEnded') this.#end(fact.data, fact.meta);
+  }
+
+  /** Writes what changed, and wakes the workers when a delivery was scheduled. */
+  async flush(): Promise<void> {
+    const { sql, tableOf } = this.#batch;
+    const endpoints = [...this.#changedEndpoints].flatMap((id) => this.#endpoints.get(id) ?? []);
+    const removed = endpoints.filter(({ state }) => state.status === 'removed').map(({ id }) => id);
+    await writeEndpoints(
+      sql,
+      tableOf('webhook_endpoint'),
+      endpoints.filter(({ state }) => state.status !== 'removed'),
+    );
+    if (removed.length > 0)
+      await sql.query(`delete from ${tableOf('webhook_endpoint')} where id = any($1::text[])`, [removed]);
+    const deliveries = [...this.#changedDeliveries].flatMap((id) => this.#deliveries.get(id) ?? []);
+    await writeDeliveries(sql, tableOf('webhook_delivery'), deliveries);
+    if (deliveries.some(({ status }) => status === 'scheduled') || endpoints.length > removed.length)
+      await sql.query('select pg_notify($1, $2)', [DUE_CHANNEL, '']);
+    this.#changedEndpoints.clear();
+    this.#changedDeliveries.clear();
+  }
+
+  async #read(where: string, parameters: readonly unknown[]): Promise<readonly DeliveryRow[]> {
+    const { sql, tableOf } = this.#batch;
+    const rows = await sql.query<Stored>(
+      `select * from ${tableOf('webhook_delivery')} where ${where}`,
+      parameters,
+    );
+    return rows.map((stored) => {
+      const row = readDelivery(stored);
+      this.#deliveries.set(row.id, row);
+      return row;
+    });
+  }
+
+  #putEndpoint(row: EndpointRow): void {
+    this.#endpoints.set(row.id, row);
+    this.#changedEndpoints.add(row.id);
+  }
+
+  #putDelivery(row: DeliveryRow): void {
+    this.#deliveries.set(row.id, row);
+    this.#changedDeliveries.add(row.id);
+  }
+
+  async #changeEndpoint(id: string, fact: PastFact<EndpointEvent>, event: ProjectedEvent): Promise<void> {
+    const before = this.#endpoints.get(id) ?? { id, orgId: fact.meta.org_id, ...NEW_ENDPOINT };
+    const state = webhookEndpoint.evolve(before.state, fact);
+    const startsAfresh =
+      fact.type === 'WebhookEndpointResumed' ||
+      (fact.type === 'WebhookEndpointChanged' && fact.data.url !== undefined);
+    this.#putEndpoint({ ...before, state, health: startsAfresh ? recovered(before.health) : before.health });
+    if (fact.type === 'WebhookEndpointDisabled') await this.#cancel(id, 'endpoint_disabled');
+    if (fact.type === 'WebhookEndpointRemoved') await this.#cancel(id, 'endpoint_removed');
+    if (fact.type === 'WebhookDeliveryReplayed') {
+      const source = this.#deliveries.get(fact.data.replay_of);
+      if (source?.endpointId === id) this.#replay(source, fact.data.delivery_id, fact.meta.occurred_at);
+    }
+    if (fact.type === 'WebhookReplayRequested') {
+      for (const source of await this.#latestSince(id, fact.data.since, fact.data.status)) {
+        const replayId = deliveryId(new Date(fact.meta.occurred_at), id, [event.id, source.eventId]);
+        this.#replay(source, replayId, fact.meta.occurred_at);
+      }
+    }
+  }
+
+  /** In SQL: a paused endpoint may have many. */
+  async #cancel(endpointId: string, errorCode: string): Promise<void> {
+    await this.flush();
+    const { sql, tableOf } = this.#batch;
+    await sql.query(
+      `update ${tableOf('webhook_delivery')} set status = 'cancelled', error_code = $2
+       where endpoint_id = $1 and status = 'scheduled'`,
+      [endpointId, errorCode],
+    );
+    for (const row of this.#deliveries.values())
+      if (row.endpointId === endpointId && row.status === 'scheduled')
+        this.#deliveries.set(row.id, { ...row, status: 'cancelled', errorCode });
+  }
+
+  /** The latest delivery of each event of the endpoint since a time, where it has ended so. */
+  async #latestSince(
+    endpointId: string,
+    since: string,
+    status: string | null,
+  ): Promise<readonly DeliveryRow[]> {
+    await this.flush();
+    const { tableOf } = this.#batch;
+    return await this.#read(
+      `id in (select id from (
+         select distinct on (event_id) id, status from ${tableOf('webhook_delivery')}
+         where endpoint_id = $1 and occurred_at >= $2 and trigger <> 'test'
+         order by event_id, queued_at desc, attempt desc) latest
+       where status <> 'scheduled' and ($3::text is null or status = $3))
+       order by sequence`,
+      [endpointId, since, status],
+    );
+  }
+
+  #replay(source: DeliveryRow, id: string, at: string): void {
+    const isActive = this.#accepts(source.endpointId);
+    this.#putDelivery({
+      ...notTried(source),
+      id,
+      trigger: 'replay',
+      attempt: 1,
+      failures: 0,
+      status: isActive ? 'scheduled' : 'cancelled',
+      errorCode: isActive ? null : 'endpoint_disabled',
+      dueAt: at,
+      queuedAt: at,
+      replayOf: source.id,
+    });
+  }
+
+  #accepts(endpointId: string): boolean {
+    const status = this.#endpoints.get(endpointId)?.state.status;
+    return status === 'active' || status === 'paused';
+  }
+
+  #queue({ notifications, deliveries }: DeliveriesQueued, { org_id }: EventMetadata): void {
+    for (const { notification: place, endpoint_id, sequence } of deliveries) {
+      const notification = notifications[place];
+      const endpoint = this.#endpoints.get(endpoint_id);
+      if (notification === undefined || endpoint === undefined) continue;
+      this.#putEndpoint({ ...endpoint, health: { ...endpoint.health, lastSequence: sequence } });
+      const { event_id, event_type, mailbox_id, folders, occurred_at, data } = notification;
+      // It may have been disabled after the event and before it was queued.
+      const isActive = this.#accepts(endpoint_id);
+      this.#putDelivery({
+        ...UNTRIED,
+        id: deliveryId(new Date(occurred_at), endpoint_id, [event_id]),
+        endpointId: endpoint_id,
+        orgId: org_id,
+        eventId: event_id,
+        eventType: event_type,
+        mailboxId: mailbox_id,
+        folders,
+        sequence,
+        trigger: 'event',
+        attempt: 1,
+        failures: 0,
+        dueAt: occurred_at,
+        replayOf: null,
+        occurredAt: occurred_at,
+        queuedAt: occurred_at,
+        data,
+        ...(isActive ? {} : { status: 'cancelled', errorCode: 'endpoint_disabled' }),
+      });
+    }
+  }
+
+  /** The first outcome of a delivery counts: a later one comes from a worker that had lost it. */
+  #end(ended: DeliveryEnded, { occurred_at: at, org_id }: EventMetadata): void {
+    if (ended.trigger === 'test') {
+      if (!this.#deliveries.has(ended.delivery_id)) this.#putDelivery(testRow(ended, at, org_id));
+      return;
+    }
+    const row = this.#deliveries.get(ended.delivery_id);
+    if (row === undefined || !isOpen(row)) return;
+    const next = this.#accepts(row.endpointId) ? ended.next : null;
+    this.#putDelivery({ ...row, ...outcomeOf(ended), nextDeliveryId: next?.delivery_id ?? null });
+    const endpoint = this.#endpoints.get(row.endpointId);
+    if (endpoint) this.#putEndpoint({ ...endpoint, health: healthAfter(endpoint.health, ended, at) });
+    if (next === null) return;
+    this.#putDelivery({
+      ...notTried(row),
+      id: next.delivery_id,
+      trigger: 'retry',
+      attempt: row.attempt + 1,
+      failures: ended.failures,
+      dueAt: next.due_at,
+    });
+  }
+}
+
+/** True also when the endpoint was disabled or removed while the attempt was under way. */
+const isOpen = ({ status, startedAt, errorCode }: DeliveryRow): boolean =>
+  status === 'scheduled' || (status === 'cancelled' && startedAt === null && errorCode !== 'expired');
