@@ -13,6 +13,7 @@ import { healthAfter, recovered } from '../commands/webhooks/endpoint-health.ts'
 import { webhookEndpoint } from '../commands/webhooks/endpoint.ts';
 import type { EndpointEvent } from '../commands/webhooks/endpoint-events.ts';
 import { type Batch, type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
+import { latestSince } from './webhook-queries.ts';
 import {
   createDeliveryTable,
   createEndpointTable,
@@ -185,15 +186,11 @@ class WebhookFold {
   ): Promise<readonly DeliveryRow[]> {
     await this.flush();
     const { tableOf } = this.#batch;
-    return await this.#read(
-      `id in (select id from (
-         select distinct on (event_id) id, status from ${tableOf('webhook_delivery')}
-         where endpoint_id = $1 and occurred_at >= $2 and trigger <> 'test'
-         order by event_id, queued_at desc, attempt desc) latest
-       where status <> 'scheduled' and ($3::text is null or status = $3))
-       order by sequence`,
-      [endpointId, since, status],
-    );
+    return await this.#read(`id in (${latestSince(tableOf('webhook_delivery'))}) order by sequence`, [
+      endpointId,
+      since,
+      status,
+    ]);
   }
 
   #replay(source: DeliveryRow, id: string, at: string): void {

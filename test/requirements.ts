@@ -18,6 +18,7 @@ import { contractSignIn } from './requirements/contract-sign-in.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
 import { contractRoutes } from './requirements/contract-routes.ts';
 import { contractBasics } from './requirements/contract-basics.ts';
+import { contractWebhooks } from './requirements/contract-webhooks.ts';
 import type { Requirement } from './requirements/requirement.ts';
 
 const table = {
@@ -37,6 +38,7 @@ const table = {
   ...contractSending,
   ...contractSignIn,
   ...contractSurfaces,
+  ...contractWebhooks,
 } as const;
 
 export type RequirementId = keyof typeof table;

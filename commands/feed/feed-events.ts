@@ -39,6 +39,15 @@ export const FeedChange = z.object({
 });
 export type FeedChange = z.output<typeof FeedChange>;
 
+const ChangePayload = z.object({
+  mailbox_id: z.string(),
+  message_id: z.string(),
+  /** As they are now; empty when it is gone. */
+  flags: z.array(z.string()),
+  /** An operation of the gateway did this. */
+  operation_id: z.string().optional(),
+});
+
 export const MailboxChangesObserved = defineEvent({
   type: 'MailboxChangesObserved',
   summary: 'Messages of a folder arrived, changed or were removed on the mail server.',
@@ -49,6 +58,29 @@ export const MailboxChangesObserved = defineEvent({
     uid_validity: z.int(),
     changes: z.array(FeedChange).min(1).max(MAX_CHANGES),
   }),
+  webhook: {
+    many: true,
+    types: {
+      'message.received': ChangePayload,
+      'message.updated': ChangePayload.extend({ flags_before: z.array(z.string()).optional() }),
+      'message.moved': ChangePayload.extend({ previous_message_id: z.string().optional() }),
+      'message.deleted': ChangePayload,
+    },
+    notify: ({ data: { mailbox_id, folder, changes } }) =>
+      changes.map(({ kind, locator, flags, flags_before, operation_id, previous, also_in = [] }) => ({
+        type: `message.${kind}` as const,
+        mailboxId: mailbox_id,
+        folders: [folder, ...also_in],
+        data: {
+          mailbox_id,
+          message_id: locator,
+          flags,
+          ...(flags_before && { flags_before }),
+          ...(operation_id !== undefined && { operation_id }),
+          ...(previous !== undefined && { previous_message_id: previous }),
+        },
+      })),
+  },
 });
 
 export const FolderIndexed = defineEvent({

@@ -70,7 +70,7 @@ export const streamOf = (aggregate: { category: string }, id: string): string =>
 
 /** Folds a stream. A stream that does not exist has the initial state and revision `no-stream`. */
 export async function loadAggregate<State, D extends EventDefinition>(
-  events: EventStore,
+  events: Pick<EventStore, 'readStream'>,
   aggregate: Aggregate<State, D>,
   id: string,
 ): Promise<Loaded<State>> {

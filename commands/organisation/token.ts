@@ -32,6 +32,12 @@ export const TokenIssued = defineEvent({
 export const TokenRevoked = defineEvent({
   type: 'TokenRevoked',
   publicName: 'token.revoked',
+  webhook: {
+    types: { 'token.revoked': z.object({ token_id: z.string() }) },
+    notify: ({ subject }) => [
+      { type: 'token.revoked', data: { token_id: subject }, mailboxId: null, folders: null },
+    ],
+  },
   summary: 'A token was revoked; requests with it are refused.',
   data: z.object({}),
 });

@@ -1,0 +1,102 @@
+/** What is to be queued next: folds the endpoints as the log goes on, and gathers what matches them. */
+import { eventCatalogue } from '../../commands/event-catalogue.ts';
+import { readEvent, type PastFact, type StoredEvent } from '../../commands/values/event.ts';
+import type { DeliveriesQueued } from '../../commands/webhooks/delivery-events.ts';
+import { webhookEndpoint } from '../../commands/webhooks/endpoint.ts';
+import {
+  isSubscribed,
+  notificationsOf,
+  type QueuedNotification,
+  type Subscriber,
+} from '../../commands/webhooks/match-event.ts';
+import { splitStreamName } from '../../projections/projection.ts';
+
+/** An event of the queue holds at most so many deliveries, so that one append stays far below a store's limit. */
+const MOST_PER_EVENT = 500;
+
+export interface OrgDeliveries {
+  readonly orgId: string | null;
+  readonly notifications: DeliveriesQueued['notifications'];
+  readonly deliveries: DeliveriesQueued['deliveries'];
+}
+
+interface Match {
+  readonly notification: QueuedNotification;
+  readonly endpointId: string;
+  readonly sequence: number;
+}
+
+export class QueuePlan {
+  readonly #subscribers: Map<string, Subscriber>;
+  readonly #matches = new Map<string | null, Match[]>();
+  /** Deliveries that are not taken yet. */
+  size = 0;
+
+  constructor(subscribers: readonly Subscriber[]) {
+    this.#subscribers = new Map(subscribers.map((subscriber) => [subscriber.id, subscriber]));
+  }
+
+  /** Throws when the event cannot be read; nothing of it is then queued. */
+  add(stored: StoredEvent): void {
+    const fact = readEvent(eventCatalogue, stored);
+    if (fact === null) return;
+    const { category, id } = splitStreamName(stored.streamName);
+    if (category === webhookEndpoint.category) this.#fold(id, fact);
+    const publication = eventCatalogue.get(stored.type)?.webhook ?? null;
+    if (publication === null || this.#subscribers.size === 0) return;
+    for (const notification of notificationsOf(stored, fact, publication))
+      this.#match(fact.meta.org_id, notification);
+  }
+
+  /** Takes what was gathered, by organisation. */
+  take(): readonly OrgDeliveries[] {
+    const taken = [...this.#matches].flatMap(([orgId, matches]) =>
+      chunks(matches).map((some) => ({ orgId, ...indexed(some) })),
+    );
+    this.#matches.clear();
+    this.size = 0;
+    return taken;
+  }
+
+  #fold(id: string, fact: PastFact): void {
+    const { orgId, state, lastSequence } = this.#subscribers.get(id) ?? {
+      orgId: fact.meta.org_id,
+      state: webhookEndpoint.initial,
+      lastSequence: 0,
+    };
+    const after = webhookEndpoint.evolve(state, fact as Parameters<typeof webhookEndpoint.evolve>[1]);
+    if (after.status === 'removed') this.#subscribers.delete(id);
+    else this.#subscribers.set(id, { id, orgId, state: after, lastSequence });
+  }
+
+  #match(orgId: string | null, notification: QueuedNotification): void {
+    for (const subscriber of this.#subscribers.values()) {
+      if (!isSubscribed(subscriber, orgId, notification)) continue;
+      const sequence = subscriber.lastSequence + 1;
+      this.#subscribers.set(subscriber.id, { ...subscriber, lastSequence: sequence });
+      const matches = this.#matches.get(orgId) ?? [];
+      this.#matches.set(orgId, matches);
+      matches.push({ notification, endpointId: subscriber.id, sequence });
+      this.size += 1;
+    }
+  }
+}
+
+const chunks = (matches: readonly Match[]): readonly (readonly Match[])[] =>
+  Array.from({ length: Math.ceil(matches.length / MOST_PER_EVENT) }, (_, index) =>
+    matches.slice(index * MOST_PER_EVENT, (index + 1) * MOST_PER_EVENT),
+  );
+
+/** The notifications once each, and the deliveries that name them by their place. */
+function indexed(matches: readonly Match[]): Omit<OrgDeliveries, 'orgId'> {
+  const notifications = [...new Set(matches.map(({ notification }) => notification))];
+  const places = new Map(notifications.map((notification, place) => [notification, place]));
+  return {
+    notifications,
+    deliveries: matches.map(({ notification, endpointId, sequence }) => ({
+      notification: places.get(notification) ?? 0,
+      endpoint_id: endpointId,
+      sequence,
+    })),
+  };
+}
