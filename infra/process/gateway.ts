@@ -18,6 +18,7 @@ import { type Core, type CoreOptions, openCore } from './composition.ts';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { leaseTimes } from '../postgres/leases.ts';
 import { type Projector, startProjector } from '../projector/projector.ts';
+import { runDeliveryQueue } from '../webhooks/delivery-queue.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import { readinessChecks } from './readiness.ts';
 
@@ -87,6 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     opened.defer(() => metricsServer.close());
   }
+  if (roles.has('projector')) opened.defer(startDeliveryQueue(ports, core));
   if (roles.has('mail'))
     opened.defer(
       startBackground(ports, core, metrics, { ...leaseTimes(config.leaseMs), ...options.mailTimes }),
@@ -117,6 +119,17 @@ function startReadModels(
     clock: core.ports.clock,
     projections: READ_MODELS,
   });
+}
+
+/** Queues webhook deliveries; the returned function ends it. */
+function startDeliveryQueue(ports: Ports, core: Core): () => Promise<void> {
+  const stopping = new AbortController();
+  const directConnection = () => openDirectConnection(core.storage.directUrl, 'gateway webhook queue');
+  const running = runDeliveryQueue({ ...ports, directConnection }, stopping.signal);
+  return async () => {
+    stopping.abort();
+    await running;
+  };
 }
 
 /** Starts the loops; the returned function ends them. */

@@ -107,7 +107,7 @@ export const contractWebhooks = {
     'test_webhook_endpoint',
     'A test sends a signed webhook_endpoint.test and answers with its outcome; it counts for nothing else.',
   ],
-  'contract:11:await-delivery': ['email_await', 'email.await waits for the end of deliveries.'],
+  'contract:11:await-delivery': ['list_deliveries', 'email.await waits for the end of deliveries.'],
   'contract:11:bounced': [
     'create_webhook_endpoint',
     'A delivery report is told as message.bounced and names the draft that was sent.',
