@@ -1,13 +1,7 @@
 /** Reading `read.webhook_endpoint` and `read.webhook_delivery`. */
 import type { Sql } from '../commands/ports/ports.ts';
-import type { EndedStatus } from '../commands/webhooks/endpoint-events.ts';
-import {
-  type DeliveryRow,
-  type EndpointRow,
-  readDelivery,
-  readEndpoint,
-  type Stored,
-} from './webhook-rows.ts';
+import type { ListedDelivery, ReplayQuery } from '../commands/ports/webhook-records.ts';
+import { type EndpointRow, readDelivery, readEndpoint, type Stored } from './webhook-rows.ts';
 
 /** Every endpoint of the installation, and the number of its last queued delivery. */
 export async function listNumberedEndpoints(
@@ -56,11 +50,6 @@ export async function countEndpoints(sql: Sql, orgId: string): Promise<number> {
     [orgId],
   );
   return Number(row?.endpoints ?? 0);
-}
-
-/** A delivery as it is now: a scheduled one that a worker holds is in flight. */
-export interface ListedDelivery extends Omit<DeliveryRow, 'status'> {
-  readonly status: DeliveryRow['status'] | 'in_flight';
 }
 
 const IN_FLIGHT = `d.status = 'scheduled' and exists (
@@ -130,14 +119,7 @@ export async function findDeliveries(
 }
 
 /** How many deliveries a replay of the endpoint since a time would queue. */
-export async function countReplayable(
-  sql: Sql,
-  {
-    endpointId,
-    since,
-    status,
-  }: { readonly endpointId: string; readonly since: string; readonly status: EndedStatus | null },
-): Promise<number> {
+export async function countReplayable(sql: Sql, { endpointId, since, status }: ReplayQuery): Promise<number> {
   const [row] = await sql.query<{ deliveries: string }>(
     `select count(*) as deliveries from (${latestSince('read.webhook_delivery')}) latest`,
     [endpointId, since, status],

@@ -1,8 +1,16 @@
 /** Rows of the read model `webhooks`: how they are read, changed by an event, and written. */
-import type { DeliveryEnded, Trigger } from '../commands/webhooks/delivery-events.ts';
-import { type EndpointState, type SigningSecret, webhookEndpoint } from '../commands/webhooks/endpoint.ts';
-import type { EndedStatus, PayloadForm } from '../commands/webhooks/endpoint-events.ts';
-import { type EndpointHealth, NEW_HEALTH } from '../commands/webhooks/endpoint-health.ts';
+import type { DeliveryEnded } from '../commands/webhooks/delivery-events.ts';
+import {
+  type EndpointState,
+  type EndpointStatus,
+  endpointStatus,
+  type SigningSecret,
+  webhookEndpoint,
+} from '../commands/webhooks/endpoint.ts';
+import type { PayloadForm } from '../commands/webhooks/endpoint-events.ts';
+import { NEW_HEALTH } from '../commands/webhooks/endpoint-health.ts';
+import type { DeliveryRow, EndpointHealth } from '../commands/ports/webhook-records.ts';
+import type { Trigger } from '../commands/values/webhook-event.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 
@@ -18,47 +26,6 @@ export const NEW_ENDPOINT: Pick<EndpointRow, 'state' | 'health'> = {
   health: NEW_HEALTH,
 };
 
-export type EndpointStatus = 'active' | 'failing' | 'paused' | 'disabled';
-
-/** The status as the API returns it: an active endpoint is `failing` while its last attempt failed. */
-export const statusOf = ({ state, health }: Pick<EndpointRow, 'state' | 'health'>): EndpointStatus => {
-  if (state.status === 'active') return health.consecutiveFailures > 0 ? 'failing' : 'active';
-  return state.status === 'paused' ? 'paused' : 'disabled';
-};
-
-export interface DeliveryRow {
-  readonly id: string;
-  readonly endpointId: string;
-  readonly orgId: string | null;
-  /** The `webhook-id`. */
-  readonly eventId: string;
-  readonly eventType: string;
-  readonly mailboxId: string | null;
-  /** Of a message: the numbers of its folders; null where they are not known. */
-  readonly folders: readonly number[] | null;
-  readonly sequence: number | null;
-  readonly trigger: Trigger;
-  readonly attempt: number;
-  /** Attempts that failed before this one. */
-  readonly failures: number;
-  readonly status: 'scheduled' | EndedStatus;
-  readonly dueAt: string;
-  readonly startedAt: string | null;
-  readonly durationMs: number | null;
-  readonly httpStatus: number | null;
-  readonly errorCode: string | null;
-  readonly responseExcerpt: Sealed | null;
-  readonly withheld: boolean;
-  readonly replayOf: string | null;
-  readonly nextDeliveryId: string | null;
-  /** When what the payload tells happened. */
-  readonly occurredAt: string;
-  /** When the first delivery of this row of attempts was queued. */
-  readonly queuedAt: string;
-  /** The `data` of the payload; null for a test. */
-  readonly data: Readonly<Record<string, unknown>> | null;
-}
-
 /** The columns of a table: their type, and their value of one row. */
 type Columns<T> = Readonly<Record<string, readonly [type: string, of: (row: T) => unknown]>>;
 
@@ -72,7 +39,7 @@ const ENDPOINT: Columns<EndpointRow> = {
   event_types: ['jsonb', ({ state }) => JSON.stringify(state.eventTypes)],
   mailbox_ids: ['jsonb', ({ state }) => JSON.stringify(state.mailboxIds)],
   payload: ['text', ({ state }) => state.payload],
-  status: ['text', statusOf],
+  status: ['text', ({ state, health }) => endpointStatus(state, health)],
   disabled_reason: ['text', ({ state }) => state.disabledReason],
   secrets: ['jsonb', ({ state }) => JSON.stringify(state.secrets)],
   secret_hint: ['text', ({ state }) => state.secretHint],

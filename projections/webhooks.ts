@@ -13,11 +13,11 @@ import { healthAfter, recovered } from '../commands/webhooks/endpoint-health.ts'
 import { webhookEndpoint } from '../commands/webhooks/endpoint.ts';
 import type { EndpointEvent } from '../commands/webhooks/endpoint-events.ts';
 import { type Batch, type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
+import type { DeliveryRow } from '../commands/ports/webhook-records.ts';
 import { latestSince } from './webhook-queries.ts';
 import {
   createDeliveryTable,
   createEndpointTable,
-  type DeliveryRow,
   type EndpointRow,
   NEW_ENDPOINT,
   notTried,
@@ -86,7 +86,7 @@ class WebhookFold {
       fact.type === 'WebhookDeliveryEnded'
         ? [fact.data.delivery_id]
         : fact.type === 'WebhookDeliveryReplayed'
-          ? [fact.data.replay_of]
+          ? [fact.data.replay_of, fact.data.delivery_id]
           : [],
     );
     if (named.length > 0) await fold.#read('id = any($1::text[])', [named]);
@@ -194,6 +194,8 @@ class WebhookFold {
   }
 
   #replay(source: DeliveryRow, id: string, at: string): void {
+    // The request was repeated after it had been recorded.
+    if (this.#deliveries.has(id)) return;
     const isActive = this.#accepts(source.endpointId);
     this.#putDelivery({
       ...notTried(source),

@@ -17,6 +17,14 @@ export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 /** Sent by `POST /webhook-endpoints/<id>/test` only; an endpoint cannot subscribe to it. */
 export const TEST_EVENT_TYPE = 'webhook_endpoint.test';
 
+/** Statuses in which a delivery has ended. */
+export const ENDED_STATUSES = ['succeeded', 'failed', 'blocked', 'interrupted', 'cancelled'] as const;
+export type EndedStatus = (typeof ENDED_STATUSES)[number];
+
+/** Why there is a delivery: an event, a failed attempt before it, or a request. */
+export const TRIGGERS = ['event', 'retry', 'test', 'replay'] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
 /** One thing to tell the outside. */
 export interface Notification {
   readonly type: WebhookEventType;

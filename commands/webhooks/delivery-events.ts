@@ -8,11 +8,7 @@ import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
 import { toBase32 } from '../values/ids.ts';
-import { TEST_EVENT_TYPE, WEBHOOK_EVENT_TYPES } from '../values/webhook-event.ts';
-import { ENDED_STATUSES } from './endpoint-events.ts';
-
-export const TRIGGERS = ['event', 'retry', 'test', 'replay'] as const;
-export type Trigger = (typeof TRIGGERS)[number];
+import { ENDED_STATUSES, TEST_EVENT_TYPE, TRIGGERS, WEBHOOK_EVENT_TYPES } from '../values/webhook-event.ts';
 
 /** Why an attempt did not succeed. */
 export const DELIVERY_ERRORS = [

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
-import { WEBHOOK_EVENT_TYPES } from '../values/webhook-event.ts';
+import { ENDED_STATUSES, WEBHOOK_EVENT_TYPES } from '../values/webhook-event.ts';
 
 /** `thin`: ids. `summary`: also the summary of the message, for events of messages. */
 export const PAYLOADS = ['thin', 'summary'] as const;
@@ -91,10 +91,6 @@ export const WebhookDeliveryReplayed = defineEvent({
   }),
 });
 
-/** Statuses in which a delivery has ended. */
-export const ENDED_STATUSES = ['succeeded', 'failed', 'blocked', 'interrupted', 'cancelled'] as const;
-export type EndedStatus = (typeof ENDED_STATUSES)[number];
-
 export const WebhookReplayRequested = defineEvent({
   type: 'WebhookReplayRequested',
   summary: 'A caller asked to send again what was queued for an endpoint since a time.',
@@ -102,6 +98,10 @@ export const WebhookReplayRequested = defineEvent({
     since: instant,
     /** Only events whose latest delivery ended so; null = whatever its end. */
     status: z.enum(ENDED_STATUSES).nullable(),
+    /** How many there were at the request. */
+    count: z.int().min(0),
+    /** The id that the request's claim chose: a repeat finds its event by it. */
+    claim_id: z.string(),
   }),
 });
 

@@ -1,19 +1,6 @@
 /** How an endpoint answers, and when the gateway leaves it alone for a while: derived from the outcomes of its attempts. */
+import type { EndpointHealth } from '../ports/webhook-records.ts';
 import type { DeliveryEnded } from './delivery-events.ts';
-
-/** How the endpoint has answered lately. */
-export interface EndpointHealth {
-  readonly lastSequence: number;
-  readonly consecutiveFailures: number;
-  /** Of the present row of failures. */
-  readonly firstFailureAt: string | null;
-  readonly lastSuccessAt: string | null;
-  readonly lastFailureAt: string | null;
-  /** No attempt is made before. */
-  readonly notBefore: string | null;
-  /** How often in a row the endpoint was left alone after failures; each time is twice as long. */
-  readonly rests: number;
-}
 
 export const NEW_HEALTH: EndpointHealth = {
   lastSequence: 0,

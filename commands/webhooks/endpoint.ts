@@ -1,4 +1,5 @@
 /** A webhook endpoint: where events of an organisation are sent, and which. */
+import type { EndpointHealth } from '../ports/webhook-records.ts';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type PastFact } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
@@ -128,3 +129,15 @@ const earlier = (a: string | null, b: string): string =>
 /** The secrets that sign at a time. */
 export const liveSecrets = (secrets: readonly SigningSecret[], at: string): readonly SigningSecret[] =>
   secrets.filter(({ expiresAt }) => expiresAt === null || Date.parse(expiresAt) > Date.parse(at));
+
+export const ENDPOINT_STATUSES = ['active', 'failing', 'paused', 'disabled'] as const;
+export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
+
+/** The status as callers see it: an active endpoint is `failing` while its last attempt failed. */
+export const endpointStatus = (
+  { status }: Pick<EndpointState, 'status'>,
+  health: Pick<EndpointHealth, 'consecutiveFailures'> | null,
+): EndpointStatus => {
+  if (status === 'active') return health !== null && health.consecutiveFailures > 0 ? 'failing' : 'active';
+  return status === 'paused' ? 'paused' : 'disabled';
+};

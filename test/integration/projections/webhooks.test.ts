@@ -6,7 +6,7 @@ import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { rebuildModels } from '../../../infra/projector/rebuild-read-models.ts';
 import type { Projector } from '../../../infra/projector/projector.ts';
 import { countReplayable, findEndpoint, listDeliveries } from '../../../projections/webhook-queries.ts';
-import { statusOf } from '../../../projections/webhook-rows.ts';
+import { endpointStatus } from '../../../commands/webhooks/endpoint.ts';
 import { webhooks } from '../../../projections/webhooks.ts';
 import { happened } from '../../support/samples/event-author.ts';
 import { silentLog } from '../../support/fakes/silent-log.ts';
@@ -101,7 +101,13 @@ describe('the read model of webhooks', () => {
     const shown = async () => {
       await rig.settle(projector);
       const row = await findEndpoint(rig.sql, ENDPOINT);
-      return row && [statusOf(row), row.health.consecutiveFailures, row.health.lastSequence];
+      return (
+        row && [
+          endpointStatus(row.state, row.health),
+          row.health.consecutiveFailures,
+          row.health.lastSequence,
+        ]
+      );
     };
     await end(idOf(1));
     expect(await shown()).to.deep.equal(['failing', 1, 2]);
@@ -134,7 +140,10 @@ describe('the read model of webhooks', () => {
     const since = { endpointId: ENDPOINT, since: AT };
     expect(await countReplayable(rig.sql, { ...since, status: 'failed' })).to.equal(1);
     expect(await countReplayable(rig.sql, { ...since, status: null })).to.equal(3);
-    await ask({ type: 'WebhookReplayRequested', data: { since: AT, status: 'failed' } });
+    await ask({
+      type: 'WebhookReplayRequested',
+      data: { since: AT, status: 'failed', count: 1, claim_id: 'req_1' },
+    });
     await ask({ type: 'WebhookDeliveryReplayed', data: { delivery_id: 'obx_replay', replay_of: idOf(3) } });
     expect((await statuses()).filter((line) => line.includes('replay'))).to.deep.equal([
       '2.1 replay scheduled',
@@ -151,7 +160,10 @@ describe('the read model of webhooks', () => {
     await ask({ type: 'WebhookEndpointPaused', data: {} });
     await ask({ type: 'WebhookEndpointResumed', data: {} });
     await end(idOf(2), { status: 'blocked', error: { code: 'redirect' } });
-    await ask({ type: 'WebhookReplayRequested', data: { since: AT, status: null } });
+    await ask({
+      type: 'WebhookReplayRequested',
+      data: { since: AT, status: null, count: 4, claim_id: 'req_2' },
+    });
     await ask({ type: 'WebhookEndpointDisabled', data: { reason: 'failing' } });
     await queue(5, 5);
     await rig.settle(projector);

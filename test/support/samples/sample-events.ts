@@ -287,7 +287,7 @@ export const SAMPLE_EVENTS: Samples = {
   WebhookSecretRotated: { secret_id: 'whs_2', secret_hint: sealed, previous_expires_at: at },
   WebhookEndpointRemoved: {},
   WebhookDeliveryReplayed: { delivery_id: 'obx_2', replay_of: 'obx_1' },
-  WebhookReplayRequested: { since: at, status: 'failed' },
+  WebhookReplayRequested: { since: at, status: 'failed', count: 3, claim_id: 'req_1' },
   WebhookDeliveriesQueued: {
     after: '41',
     notifications: [

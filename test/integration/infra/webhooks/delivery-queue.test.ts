@@ -5,7 +5,8 @@ import { openDirectConnection } from '../../../../infra/postgres/direct-connecti
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { runDeliveryQueue } from '../../../../infra/webhooks/delivery-queue.ts';
-import { listDeliveries, type ListedDelivery } from '../../../../projections/webhook-queries.ts';
+import type { ListedDelivery } from '../../../../commands/ports/webhook-records.ts';
+import { listDeliveries } from '../../../../projections/webhook-queries.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
 import { happened, randomIds, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';

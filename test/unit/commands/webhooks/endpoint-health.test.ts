@@ -1,9 +1,6 @@
+import type { EndpointHealth } from '../../../../commands/ports/webhook-records.ts';
 import { expect } from 'chai';
-import {
-  type EndpointHealth,
-  healthAfter,
-  NEW_HEALTH,
-} from '../../../../commands/webhooks/endpoint-health.ts';
+import { healthAfter, NEW_HEALTH } from '../../../../commands/webhooks/endpoint-health.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
