@@ -4,7 +4,7 @@
  */
 import { ImapFlow } from 'imapflow';
 import type { MailQuery } from '../commands/mail/query.ts';
-import { createEgressGuard } from '../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../infra/egress/egress-guard.ts';
 import { ImapGateway } from '../infra/mail/imap-gateway.ts';
 import type { Figure } from './figures.ts';
 import { type LargeMailbox, onLargeMailboxes } from './large-mailbox.ts';

@@ -14,7 +14,7 @@ import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';
 import { ConnectionPool, type WatchLease, type WatchLeaseOptions } from './connection-pool.ts';
-import type { EgressGuard } from './egress-guard.ts';
+import type { EgressGuard } from '../egress/egress-guard.ts';
 import { ImapConnection, type ImapConnectionOptions } from './imap-connection.ts';
 import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
 import { ImapSession } from './imap-session.ts';

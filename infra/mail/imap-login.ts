@@ -2,7 +2,7 @@
 import { ImapFlow } from 'imapflow';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { HostSettings, MailLogin, ServerCapabilities } from '../../commands/ports/mail-port.ts';
-import type { EgressGuard, VettedTarget } from './egress-guard.ts';
+import type { EgressGuard, VettedTarget } from '../egress/egress-guard.ts';
 import { connectError } from './mail-errors.ts';
 
 export interface LoginOptions {

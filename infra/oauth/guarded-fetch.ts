@@ -7,8 +7,8 @@ import http from 'node:http';
 import https from 'node:https';
 import type { CustomFetch } from 'openid-client';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { type EgressGuard, type Resolve, vetAddresses, type VettedTarget } from '../mail/egress-guard.ts';
-import { isPublic } from '../mail/egress-rules.ts';
+import { type EgressGuard, type Resolve, vetAddresses, type VettedTarget } from '../egress/egress-guard.ts';
+import { isPublic } from '../egress/egress-rules.ts';
 
 const HTTPS_PORT = 443;
 

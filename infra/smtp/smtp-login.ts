@@ -1,7 +1,7 @@
 /** Connects and logs in to a submission server: guarded, never silently unencrypted, by password or OAuth token. */
 import type { SMTPConnectionCustomAuthContext } from 'nodemailer/lib/smtp-connection';
 import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
-import type { VettedTarget } from '../mail/egress-guard.ts';
+import type { VettedTarget } from '../egress/egress-guard.ts';
 import { assertPlainIsLocal, type LoginOptions, tlsOptions } from '../mail/imap-login.ts';
 import { connectFailure, loginFailure } from './smtp-failures.ts';
 import { SmtpExchange } from './smtp-exchange.ts';

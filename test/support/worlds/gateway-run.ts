@@ -4,7 +4,7 @@ import type { Ports } from '../../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../../commands/mailboxes/connect-mailbox.ts';
 import { openAccessStream } from '../../../infra/audit/access-stream.ts';
 import { openEventStore } from '../../../infra/event-store/event-store-client.ts';
-import { createEgressGuard } from '../../../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../../../infra/egress/egress-guard.ts';
 import { ImapGateway } from '../../../infra/mail/imap-gateway.ts';
 import { PostgresContentStore } from '../../../infra/content-store/postgres-content-store.ts';
 import { createChangeAttribution } from '../../../infra/mail-sync/postgres-change-attribution.ts';

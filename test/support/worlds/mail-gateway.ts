@@ -3,7 +3,7 @@ import type { GatewayError } from '../../../commands/values/errors.ts';
 import type { HostSettings, MailSession } from '../../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../../commands/mail/query.ts';
 import type { FolderRef } from '../../../commands/mail/message.ts';
-import { createEgressGuard } from '../../../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../../../infra/egress/egress-guard.ts';
 import { ImapGateway, type ImapGatewayOptions } from '../../../infra/mail/imap-gateway.ts';
 import { PASSWORD } from '../servers/dovecot.ts';
 import { silentLog } from '../fakes/silent-log.ts';

@@ -7,7 +7,7 @@ import type { FolderListing, HostSettings } from '../../../../commands/ports/mai
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { type DemoImapServer, startDemoImapServer } from '../../../../infra/demo/demo-imap-server.ts';
 import { startDemoSmtpServer } from '../../../../infra/demo/demo-smtp-server.ts';
-import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../../../../infra/egress/egress-guard.ts';
 import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
 import { seedMailbox } from '../../../../infra/demo/seed-mailbox.ts';
 import { withClient } from '../../../support/servers/mail-append.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { HostSettings } from '../../../../commands/ports/mail-port.ts';
-import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../../../../infra/egress/egress-guard.ts';
 import { type CuttingProxy, startCuttingProxy } from '../../../support/servers/cutting-proxy.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { appendMessages, plainMessage, withClient } from '../../../support/servers/mail-append.ts';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
 import type { HostSettings, MailLogin } from '../../../../commands/ports/mail-port.ts';
 import { SubmissionFailure } from '../../../../commands/ports/submission-port.ts';
-import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../../../../infra/egress/egress-guard.ts';
 import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
 import {
   type AuthorizationServer,

@@ -6,7 +6,7 @@ import {
   SubmissionFailure,
   type SubmissionFailureFacts,
 } from '../../../../commands/ports/submission-port.ts';
-import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../../../../infra/egress/egress-guard.ts';
 import { SmtpGateway, type SmtpGatewayOptions } from '../../../../infra/smtp/smtp-gateway.ts';
 import { ScriptedSmtp, type SmtpScript, type SmtpStage } from '../../../support/servers/scripted-smtp.ts';
 

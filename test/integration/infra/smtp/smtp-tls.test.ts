@@ -10,7 +10,7 @@ import {
   SubmissionFailure,
   type SubmissionFailureFacts,
 } from '../../../../commands/ports/submission-port.ts';
-import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
+import { createEgressGuard } from '../../../../infra/egress/egress-guard.ts';
 import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
 import { selfSigned } from '../../../support/servers/self-signed.ts';
 

@@ -1,4 +1,4 @@
-/** Restricts the mail hosts of tenants to public addresses, and pins the address that was checked (`contract.md` 18). */
+/** Restricts the hosts that tenants name to public addresses, and pins the address that was checked (`contract.md` 18). */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -27,15 +27,38 @@ const DNS_TIMEOUT_MS = 10_000;
 const resolveAll: Resolve = async (host) =>
   (await lookup(host, { all: true, order: 'ipv4first' })).map(({ address }) => address);
 
+/** What a guard is for: the ports that need no rule, and the words of a refusal. */
+export interface EgressKind {
+  readonly ports: ReadonlySet<number>;
+  readonly server: string;
+  readonly setting: string;
+}
+
+export const MAIL_EGRESS: EgressKind = {
+  ports: new Set([25, 143, 465, 587, 993]),
+  server: 'mail server',
+  setting: 'EGRESS_ALLOW_MAIL',
+};
+
+export const WEBHOOK_EGRESS: EgressKind = {
+  ports: new Set([443]),
+  server: 'HTTPS server',
+  setting: 'EGRESS_ALLOW_WEBHOOKS',
+};
+
 /** A guard with the operator's rules. Throws a one-sentence error for an invalid rule. */
-export function createEgressGuard(allow: readonly string[], resolve: Resolve = resolveAll): EgressGuard {
-  const rules = allow.map(parseEgressRule);
+export function createEgressGuard(
+  allow: readonly string[],
+  resolve: Resolve = resolveAll,
+  kind: EgressKind = MAIL_EGRESS,
+): EgressGuard {
+  const allowed = { rules: allow.map(parseEgressRule), ports: kind.ports };
   return {
     vet: (host, port) =>
       vetAddresses(host, {
         resolve,
-        blocked: blocked(host, port),
-        allows: (ip) => isAllowed(rules, ip, port),
+        blocked: blocked(host, port, kind),
+        allows: (ip) => isAllowed(allowed, ip, port),
       }),
   };
 }
@@ -82,10 +105,10 @@ async function resolved(resolve: Resolve, host: string): Promise<readonly string
   }
 }
 
-const blocked = (host: string, port: number): GatewayError =>
+const blocked = (host: string, port: number, { server, setting }: EgressKind): GatewayError =>
   new GatewayError(
     'target_blocked',
-    `${host}:${String(port)} is not a public mail server and no egress rule allows it; an operator can add one with EGRESS_ALLOW_MAIL.`,
+    `${host}:${String(port)} is not a public ${server} and no egress rule allows it; an operator can add one with ${setting}.`,
     { details: { reason: 'egress', host, port } },
   );
 

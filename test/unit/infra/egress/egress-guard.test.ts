@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
-import { isAllowed, parseEgressRule } from '../../../../infra/mail/egress-rules.ts';
+import { createEgressGuard, MAIL_EGRESS, WEBHOOK_EGRESS } from '../../../../infra/egress/egress-guard.ts';
+import { isAllowed, parseEgressRule } from '../../../../infra/egress/egress-rules.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const allowed = (rules: readonly string[], ip: string, port: number): boolean =>
-  isAllowed(rules.map(parseEgressRule), ip, port);
+  isAllowed({ rules: rules.map(parseEgressRule), ports: MAIL_EGRESS.ports }, ip, port);
 
 const closed = [
   '127.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '0.0.0.0', '224.0.0.1',
   '255.255.255.255', '192.0.2.1', '::1', '::', 'fe80::1', 'fd00::1', 'ff02::1', '::ffff:127.0.0.1', '::ffff:10.0.0.1',
-  '64:ff9b::7f00:1', '2002:7f00:1::',
+  '64:ff9b::7f00:1', '2002:7f00:1::', '::7f00:1', '::ffff:0:7f00:1', '4000::1', 'fec0::1',
 ]; // prettier-ignore
 
 describe('egress rules', () => {
@@ -93,6 +93,26 @@ describe('the egress guard', () => {
     });
     for (const host of ['[::1]', '10.0.0.1', '::ffff:10.0.0.1']) {
       expect(await rejection(guard.vet(host, 993))).to.have.property('code', 'target_blocked');
+    }
+  });
+
+  it(`opens HTTPS alone to webhooks, and other ports by a rule with a port ${verifies('contract:18:egress')}`, async () => {
+    const guard = createEgressGuard(['10.0.0.0/8', '127.0.0.1/32:8080'], undefined, WEBHOOK_EGRESS);
+    for (const [host, port] of [
+      ['8.8.8.8', 443],
+      ['10.1.2.3', 443],
+      ['127.0.0.1', 8_080],
+    ] as const)
+      expect((await guard.vet(host, port)).address).to.equal(host);
+    for (const [host, port] of [
+      ['8.8.8.8', 80],
+      ['8.8.8.8', 993],
+      ['10.1.2.3', 80],
+      ['127.0.0.1', 80],
+    ] as const) {
+      const error = await rejection(guard.vet(host, port));
+      expect(error).to.have.property('code', 'target_blocked');
+      expect(error.message).to.include('EGRESS_ALLOW_WEBHOOKS');
     }
   });
 

@@ -1,4 +1,7 @@
-/** What `EGRESS_ALLOW_MAIL` allows (`contract.md` 18): networks that are not public, and ports other than the mail ports. */
+/**
+ * What `EGRESS_ALLOW_MAIL` and `EGRESS_ALLOW_WEBHOOKS` allow (`contract.md` 18): networks that are not public, and ports
+ * beside the usual ones.
+ */
 import ipaddr from 'ipaddr.js';
 
 type Address = ReturnType<typeof ipaddr.process>;
@@ -6,11 +9,9 @@ type Address = ReturnType<typeof ipaddr.process>;
 export interface EgressRule {
   readonly network: Address;
   readonly prefixLength: number;
-  /** The port allowed besides the mail ports; null = none, `any` = all of them. */
+  /** The port allowed besides the usual ones; null = none, `any` = all of them. */
   readonly port: number | 'any' | null;
 }
-
-const MAIL_PORTS: ReadonlySet<number> = new Set([25, 143, 465, 587, 993]);
 
 /** Reads `CIDR[:port or :*]`, with IPv6 in brackets when a port follows. Throws a one-sentence error naming a bad entry. */
 export function parseEgressRule(entry: string): EgressRule {
@@ -44,13 +45,17 @@ const portOf = (text: string | undefined): EgressRule['port'] => {
   return text === '*' ? 'any' : Number(text);
 };
 
-/** True when mail may be fetched or sent there: a public address on a mail port, or one that a rule allows. */
-export function isAllowed(rules: readonly EgressRule[], ip: string, port: number): boolean {
+/** True when this may be reached: a public address on a usual port, or one that a rule allows. */
+export function isAllowed(
+  { rules, ports }: { readonly rules: readonly EgressRule[]; readonly ports: ReadonlySet<number> },
+  ip: string,
+  port: number,
+): boolean {
   const address = ipaddr.process(ip);
-  const isMailPort = MAIL_PORTS.has(port);
-  if (isMailPort && isPublic(ip)) return true;
+  const isUsual = ports.has(port);
+  if (isUsual && isPublic(ip)) return true;
   return rules.some(
-    (rule) => contains(rule, address) && (isMailPort || rule.port === 'any' || rule.port === port),
+    (rule) => contains(rule, address) && (isUsual || rule.port === 'any' || rule.port === port),
   );
 }
 
@@ -59,8 +64,14 @@ function contains({ network, prefixLength }: EgressRule, address: Address): bool
   return address.match(network, prefixLength);
 }
 
+/** What is allocated of IPv6 for the public (RFC 4291 2.4); the rest has uses of its own, such as an IPv4 address inside. */
+const PUBLIC_IPV6: [Address, number] = [ipaddr.parse('2000::'), 3];
+
 /** True for a globally reachable address. */
-export const isPublic = (ip: string): boolean => ipaddr.process(ip).range() === 'unicast';
+export function isPublic(ip: string): boolean {
+  const address = ipaddr.process(ip);
+  return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(...PUBLIC_IPV6));
+}
 
 /** True for the machine's own addresses. */
 export const isLoopback = (ip: string): boolean => ipaddr.process(ip).range() === 'loopback';
