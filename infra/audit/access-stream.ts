@@ -1,29 +1,14 @@
-/**
- * The `AccessLog` port: this process's own stream `access-<run id>-<yyyymmddhh>` of reads and refusals
- * (`contract.md` 12). This process is its only writer, so entries that arrive during an append share the next
- * one.
- */
-import { GatewayError } from '../../commands/values/errors.ts';
+/** The `AccessLog` port: reads and refusals in this process's own stream `access-<run id>-<yyyymmddhh>` (`contract.md` 12). */
 import { PolicyDenied, RequestRefused } from '../../commands/kernel/access-events.ts';
 import { EventMetadata } from '../../commands/values/event.ts';
-import { newEvents } from '../../commands/kernel/decide-and-append.ts';
 import type { AccessEntry, AccessLog, Clock, Ids, Log } from '../../commands/ports/ports.ts';
-import {
-  type EventStore,
-  type ExpectedRevision,
-  WrongExpectedRevision,
-} from '../../commands/ports/event-store.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
+import { OwnStream, type WhenAway } from '../event-store/own-stream.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
 /** Recorded up to a limit per credential and minute; the others are counted (`contract.md` 12). */
 const REFUSALS: ReadonlySet<string> = new Set([RequestRefused.type, PolicyDenied.type]);
-const MOST_PER_APPEND = 100;
-/** More entries than this wait only when the store is stuck, which counts as unavailable. */
-const MOST_WAITING = 5_000;
 const COUNTS_EVERY_MS = 5_000;
-/** After a failure, one append per second is tried; other entries are refused immediately. */
-const AWAY_MS = 1_000;
-const MAX_ATTEMPTS = 3;
 
 export interface AccessStreamOptions {
   readonly events: EventStore;
@@ -49,27 +34,17 @@ export function openAccessStream(options: AccessStreamOptions): AccessStream {
   return stream;
 }
 
-interface Waiting {
-  readonly entry: AccessEntry;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
 class OwnAccessStream implements AccessStream {
   readonly #options: AccessStreamOptions;
   readonly #counts: RefusalCounts;
-  readonly #waiting: Waiting[] = [];
-  #appending: Promise<void> | null = null;
-  #hour = '';
-  /** Null = unknown, after an append without an answer. */
-  #revision: ExpectedRevision | null = 'no-stream';
-  #awayUntil = -Infinity;
+  readonly #stream: OwnStream;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: AccessStreamOptions) {
     this.#options = options;
     this.#counts = new RefusalCounts(options);
+    this.#stream = new OwnStream({ ...options, name: 'access', what: 'the record of this access' });
   }
 
   start(): void {
@@ -89,7 +64,7 @@ class OwnAccessStream implements AccessStream {
         return;
       }
     }
-    await this.#append(entry);
+    await this.#stream.append(entry);
   }
 
   countRefusal(code: string, source: string): void {
@@ -102,16 +77,14 @@ class OwnAccessStream implements AccessStream {
 
   async close(): Promise<void> {
     if (this.#closed) return;
+    this.#closed = true;
     clearInterval(this.#timer);
     // The last chance, so a recent failure is ignored.
-    this.#awayUntil = -Infinity;
-    try {
-      await this.#flushCounts(this.#counts.takeAll());
-    } catch (error) {
+    const counts = this.#flushCounts(this.#counts.takeAll(), 'keep');
+    await this.#stream.close();
+    await counts.catch((error: unknown) => {
       this.#options.log.error('access log: counted refusals lost', { error: String(error) });
-    }
-    this.#closed = true;
-    await this.#appending;
+    });
   }
 
   #count(code: string, source: string, orgId: string | null): void {
@@ -119,73 +92,11 @@ class OwnAccessStream implements AccessStream {
     this.#counts.count(code, source, orgId);
   }
 
-  async #flushCounts(entries: readonly AccessEntry[]): Promise<void> {
-    const ends = await Promise.allSettled(entries.map((entry) => this.#append(entry)));
+  async #flushCounts(entries: readonly AccessEntry[], whenAway?: WhenAway): Promise<void> {
+    const ends = await Promise.allSettled(entries.map((entry) => this.#stream.append(entry, whenAway)));
     const failed = entries.filter((_, index) => ends[index]?.status === 'rejected');
     for (const entry of failed) this.#counts.putBack(entry);
-    if (failed.length > 0) throw unavailable();
-  }
-
-  #append(entry: AccessEntry): Promise<void> {
-    if (
-      this.#closed ||
-      this.#waiting.length >= MOST_WAITING ||
-      this.#options.clock.elapsedMs() < this.#awayUntil
-    ) {
-      return Promise.reject(unavailable());
-    }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ entry, resolve, reject });
-      this.#appending ??= this.#drain().finally(() => {
-        this.#appending = null;
-      });
-    });
-  }
-
-  /** Appends immediately when idle; later entries join the next append, so a caller waits for two at most. */
-  async #drain(): Promise<void> {
-    // Entries of the same turn belong together.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, MOST_PER_APPEND);
-      try {
-        await this.#write(batch.map(({ entry }) => entry));
-        for (const { resolve } of batch) resolve();
-      } catch (error) {
-        this.#revision = null;
-        this.#awayUntil = this.#options.clock.elapsedMs() + AWAY_MS;
-        for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
-      }
-    }
-  }
-
-  async #write(entries: readonly AccessEntry[]): Promise<void> {
-    const { events, ids, clock, runId } = this.#options;
-    const hour = clock.now().toISOString().replace(/\D/g, '').slice(0, 10);
-    if (hour !== this.#hour) {
-      this.#hour = hour;
-      this.#revision = 'no-stream';
-    }
-    const stream = `access-${runId}-${hour}`;
-    const facts = newEvents(ids, stream, entries);
-    for (let attempt = 1; ; attempt += 1) {
-      this.#revision ??= await this.#revisionOf(stream);
-      try {
-        this.#revision = (await events.append(stream, this.#revision, facts)).revision;
-        return;
-      } catch (error) {
-        if (!(error instanceof WrongExpectedRevision) || attempt === MAX_ATTEMPTS) throw error;
-        // An append without an answer was written after all: no other process writes here, so the end is
-        // ours.
-        this.#revision = null;
-      }
-    }
-  }
-
-  async #revisionOf(stream: string): Promise<ExpectedRevision> {
-    return (await this.#options.events.readLast(stream))?.revision ?? 'no-stream';
+    const failure = ends.find((end) => end.status === 'rejected');
+    if (failure) throw failure.reason;
   }
 }
-
-const unavailable = (): GatewayError =>
-  new GatewayError('store_unavailable', 'The event store cannot take the record of this access; try again.');
