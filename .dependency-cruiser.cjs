@@ -73,7 +73,7 @@ module.exports = {
       from: { path: `^(${LAYERS.slice(1).join('|')})/` },
       to: {
         path: [
-          ...packages('pg', '@eventstore/db-client', 'imapflow', 'nodemailer'),
+          ...packages('pg', '@eventstore/db-client', 'imapflow', 'nodemailer', 'undici'),
           ...coreModules('net', 'tls', 'fs', 'dgram', 'child_process', 'worker_threads'),
         ],
       },
