@@ -18,6 +18,7 @@ import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { SubmissionPort } from './submission-port.ts';
 import type { EventStore } from './event-store.ts';
+import type { DeliveryLog, WebhookSecrets, WebhookSender } from './webhook-port.ts';
 
 export interface Clock {
   now(): Date;
@@ -145,6 +146,18 @@ export interface SendTimes {
   readonly ownCopyWithinMs: number;
 }
 
+/** The waiting times of webhooks (`contract.md` 11). */
+export interface WebhookTimes {
+  /** For one attempt: look-up, connection, request and the whole answer. */
+  readonly deadlineMs: number;
+  /** Pauses after the first, second, … failed attempt; after the last one there is one more attempt. */
+  readonly retryAfterMs: readonly number[];
+  /** An endpoint that only failed for this long is disabled. */
+  readonly disableAfterMs: number;
+  /** How long a payload can be delivered and replayed. */
+  readonly keptForMs: number;
+}
+
 export interface ServerInfo {
   readonly baseUrl: string;
   readonly version: string;
@@ -152,6 +165,7 @@ export interface ServerInfo {
   readonly logId: string;
   readonly limits: Limits;
   readonly sendTimes: SendTimes;
+  readonly webhookTimes: WebhookTimes;
   readonly mcpTextBlock: boolean;
   /** The block in which this installation numbers its mailboxes; 0 is the first. */
   readonly mailboxNumberBlock: number;
@@ -196,6 +210,9 @@ export interface Ports {
   readonly sessions: McpSessions;
   readonly tasks: McpTasks;
   readonly accessLog: AccessLog;
+  readonly webhookSecrets: WebhookSecrets;
+  readonly webhookSender: WebhookSender;
+  readonly deliveryLog: DeliveryLog;
   readonly log: Log;
   readonly server: ServerInfo;
 }

@@ -1,4 +1,5 @@
-/** What webhooks need from outside the process: secrets that sign, and one signed POST. */
+/** What webhooks need from outside the process: secrets that sign, one signed POST, and the record of its outcome. */
+import type { AccessEntry } from './ports.ts';
 
 /** Signing secrets in `vault`, encrypted under the master key; an event names each by its id. */
 export interface WebhookSecrets {
@@ -40,5 +41,14 @@ export interface WebhookSender {
   /** Refuses a URL that may never be called. Throws `invalid_request` or `target_blocked`. */
   vet(url: string): Promise<void>;
   /** One attempt, within the deadline; never throws for what the endpoint does. */
-  post(request: WebhookRequest, signal?: AbortSignal): Promise<WebhookResponse>;
+  post(request: WebhookRequest): Promise<WebhookResponse>;
+}
+
+/** This process's own stream of outcomes, `webhookDeliveries-<run id>-<yyyymmddhh>`. */
+export interface DeliveryLog {
+  /**
+   * Resolves when the outcome is in the log (`endedEntry`). Throws `store_unavailable` when the store does not take it at
+   * once; it is not stored later either, unless only the answer was lost.
+   */
+  record(entry: AccessEntry): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import type { Log } from '../../commands/ports/ports.ts';
 import type { Config } from '../process/config.ts';
 import { forCommand } from '../process/locate-stores.ts';
-import { openStorage } from '../process/composition.ts';
+import { openStorage } from '../process/storage.ts';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { openPool, postgresSql } from '../postgres/pool.ts';
 import type { LeadParts } from '../projector/lead.ts';

@@ -1,6 +1,6 @@
 /** The composition root: constructs every port of a process, for the gateway and for admin commands. */
 import { identifyLog } from '../../commands/kernel/log-identity.ts';
-import type { Clock, Ports, ReadModels, Sql } from '../../commands/ports/ports.ts';
+import type { Clock, Ports, ReadModels } from '../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
 import { PROTOCOL_REVISION_NAMES } from '../../mcp/protocol-revisions.ts';
 import { listWrittenTo } from '../../projections/contacts.ts';
@@ -9,7 +9,7 @@ import { openAccessStream } from '../audit/access-stream.ts';
 import { PostgresContentStore } from '../content-store/postgres-content-store.ts';
 import { type DirectoryCopy, openDirectory } from '../directory/memory-directory.ts';
 import { messageComposer } from '../mail/compose-message.ts';
-import { createEgressGuard } from '../mail/egress-guard.ts';
+import { createEgressGuard, WEBHOOK_EGRESS } from '../egress/egress-guard.ts';
 import { labelledFolders } from '../mail/labelled-folders.ts';
 import { ImapGateway } from '../mail/imap-gateway.ts';
 import { createMirrorVersions } from '../mail-sync/postgres-mirror-versions.ts';
@@ -41,51 +41,11 @@ import { createSessionUse } from '../security/postgres-token-use.ts';
 import { SmtpGateway } from '../smtp/smtp-gateway.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { version } from '../platform/version.ts';
+import { type DeliveryStream, openDeliveryLog } from '../webhooks/delivery-log.ts';
+import { PooledWebhookSender } from '../webhooks/post-webhook.ts';
+import { createWebhookSecrets } from '../security/webhook-secrets.ts';
 import { FeedFollower } from '../waiting/feed-follower.ts';
-import type { KeyObject } from 'node:crypto';
-import type { Pool } from 'pg';
-import { type ConnectedEventStore, openEventStore } from '../event-store/event-store-client.ts';
-import { openStores } from './start-stores.ts';
-import { openPool, postgresSql } from '../postgres/pool.ts';
-import { loadMasterKey, loadSharedKeys } from '../security/key-file.ts';
-import { StoreSpace } from './store-space.ts';
-import { openVault, type Vault, vaultExists } from '../security/vault.ts';
-
-export interface Storage {
-  /** The port of `space`, which observes its failures. */
-  readonly sql: Sql;
-  readonly space: StoreSpace;
-  /** Separate connections for reads with a short deadline, independent of the load on `sql`. */
-  readonly epochSql: Sql;
-  /** The pool behind `sql`. */
-  readonly pool: Pool;
-  readonly vault: Vault;
-  readonly masterKey: KeyObject;
-  readonly events: ConnectedEventStore;
-  readonly databaseUrl: string;
-  readonly directUrl: string;
-  readonly eventStoreUrl: string;
-  readonly sharedEventStoreUrl: string;
-}
-
-const EPOCH_TIMEOUT_MS = 1_000;
-
-/** Opens the stores in order. The owner of the stack closes them. */
-export async function openStorage(options: StoresOptions, opened: AsyncDisposableStack): Promise<Storage> {
-  const { config, log } = options;
-  const { pool, ...places } = await openStores(options, opened);
-  const space = new StoreSpace({ sql: postgresSql(pool), log });
-  const { sql } = space;
-  // When a vault exists, another process or an earlier run made its key.
-  const masterKey = await loadMasterKey(config.keyFile, { mayMake: !(await vaultExists(sql)) });
-  const shared = config.sharedKeysFile === null ? null : await loadSharedKeys(config.sharedKeysFile);
-  const vault = await openVault(sql, masterKey, shared);
-  const epochPool = openPool({ url: places.databaseUrl, log, size: 2, statementTimeoutMs: EPOCH_TIMEOUT_MS });
-  opened.defer(() => epochPool.end());
-  const events = openEventStore({ url: places.eventStoreUrl, log, onNoSpace: space.noteFull });
-  opened.defer(() => events.close());
-  return { sql, space, pool, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
-}
+import { openStorage, type Storage } from './storage.ts';
 
 export interface CoreOptions extends StoresOptions {
   readonly baseUrl: string;
@@ -104,6 +64,7 @@ export type CorePorts = Omit<Ports, 'readModels'> & {
   readonly feed: FeedFollower;
   readonly mailIndex: MailIndex;
   readonly mail: ImapGateway;
+  readonly deliveryLog: DeliveryStream;
 };
 
 export interface Core extends AsyncDisposable {
@@ -131,8 +92,16 @@ async function openPorts(
 ): Promise<CorePorts> {
   const { config, baseUrl, clock } = options;
   const ground = await openGround(options, storage, opened);
+  const webhookSender = new PooledWebhookSender({
+    guard: createEgressGuard(config.egressAllowWebhooks, undefined, WEBHOOK_EGRESS),
+    clock,
+    deadlineMs: config.webhookTimes.deadlineMs,
+    userAgent: `mailbox-gateway/${version}`,
+  });
+  opened.defer(() => webhookSender.close());
   const withoutMail: Omit<CorePorts, 'mail'> = {
     ...ground,
+    webhookSender,
     ...openSendingAndDrafts(options, storage, ground),
     tokens: createTokens({ baseUrl, signingKeys: storage.vault.signingKeys, clock }),
     attempts: createSignInAttempts({ sql: storage.sql, clock, perMinute: config.limits.signInsPerMinute }),
@@ -146,6 +115,7 @@ async function openPorts(
       logId: ground.logId,
       limits: config.limits,
       sendTimes: config.sendTimes,
+      webhookTimes: config.webhookTimes,
       mcpTextBlock: config.mcpTextBlock,
       mailboxNumberBlock: config.mailboxNumberBlock,
       mcpRevisions: PROTOCOL_REVISION_NAMES,
@@ -184,13 +154,29 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
   const stream = { events, ids, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
   const accessLog = openAccessStream(stream);
   opened.defer(() => accessLog.close());
+  const deliveryLog = openDeliveryLog({ events, ids, clock, runId: leases.runId });
+  opened.defer(() => deliveryLog.close());
   const locators = createLocators(vault.locatorEncryptionKey, vault.locatorMacKey);
   const mailIndex = new PostgresMailIndex(sql, locators);
   const feed = new FeedFollower({ events, clock, locators, log });
   opened.defer(() => feed.close());
   const secrets = createSecrets(sql, masterKey);
-  const kept = { leases, sessions, tasks, directory, accessLog, feed };
-  return { ...kept, clock, ids, events, logId, sql, personal, log, locators, mailIndex, secrets };
+  const webhookSecrets = createWebhookSecrets(sql, masterKey);
+  const kept = { leases, sessions, tasks, directory, accessLog, deliveryLog, feed };
+  return {
+    ...kept,
+    clock,
+    ids,
+    events,
+    logId,
+    sql,
+    personal,
+    log,
+    locators,
+    mailIndex,
+    secrets,
+    webhookSecrets,
+  };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;

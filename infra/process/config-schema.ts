@@ -4,14 +4,7 @@ import { z } from 'zod';
 import { LAST_BLOCK } from '../../commands/mailboxes/mailbox-number.ts';
 import { parseNetwork } from '../http/trusted-proxies.ts';
 import { LEVELS } from '../observability/json-log.ts';
-
-export interface SettingFacts {
-  readonly description: string;
-  /** The value when it is not set. */
-  readonly fallback: string;
-  /** A secret may be read from the file that `<NAME>_FILE` names. Messages never repeat it. */
-  readonly secret?: true;
-}
+import { address, limit, list, port, type SettingFacts, settings, wholeNumber } from './setting-forms.ts';
 
 /**
  * The roles of one process: the adapters, the leader of the read models, the background work on mailboxes,
@@ -19,39 +12,6 @@ export interface SettingFacts {
  */
 export const ROLES = ['api', 'projector', 'mail', 'embedded'] as const;
 export type Role = (typeof ROLES)[number];
-
-const settings = z.registry<SettingFacts>();
-
-const wholeNumber = (from: number, to: number) => {
-  const message = `must be a whole number from ${String(from)} to ${String(to)}`;
-  return z
-    .string()
-    .regex(/^\d{1,15}$/, message)
-    .transform(Number)
-    .refine((value) => value >= from && value <= to, message);
-};
-
-const port = (from: number) => wholeNumber(from, 65_535);
-
-const limit = (description: string, fallback: number) =>
-  wholeNumber(1, 1_000_000_000)
-    .default(fallback)
-    .register(settings, { description, fallback: String(fallback) });
-
-const list = (message: string, accepts: (item: string) => boolean) =>
-  z
-    .string()
-    .transform((text) => text.split(',').map((item) => item.trim()))
-    .refine((items) => items.every(accepts), message);
-
-/** Tests only the scheme: `esdb://` may name several hosts, which URL parsers reject. */
-const address = (schemes: readonly string[]) =>
-  z
-    .string()
-    .refine(
-      (text) => schemes.some((scheme) => text.startsWith(`${scheme}://`)),
-      `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
-    );
 
 const isSeconds = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text);
 
@@ -210,6 +170,16 @@ export const Settings = z.strictObject({
         'Private networks in which mail servers are allowed: CIDR[:port or :*], separated by commas.',
       fallback: 'none: public addresses only',
     }),
+  EGRESS_ALLOW_WEBHOOKS: list(
+    'must be networks such as 10.0.0.0/8 or 127.0.0.1/32:8080, separated by commas',
+    isNetwork,
+  )
+    .default([])
+    .register(settings, {
+      description:
+        'Private networks to which webhooks may be sent: CIDR[:port or :*], separated by commas. An entry with a port opens that port beside 443, without TLS too.',
+      fallback: 'none: public addresses on port 443 only',
+    }),
   OAUTH_GOOGLE_CLIENT_ID: google.clientId,
   OAUTH_GOOGLE_CLIENT_SECRET: google.clientSecret,
   OAUTH_GOOGLE_ISSUER: google.issuer,
@@ -252,6 +222,21 @@ export const Settings = z.strictObject({
     'How long the gateway waits for a mail server that files the Sent copy itself.',
     5,
   ),
+  WEBHOOK_DEADLINE_SECONDS: limit(
+    'How long an attempt to deliver a webhook may take, its answer included.',
+    15,
+  ),
+  WEBHOOK_RETRY_AFTER_SECONDS: list('must be whole numbers of seconds, separated by commas', isSeconds)
+    .transform((items) => items.map(Number))
+    .default([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400])
+    .register(settings, {
+      description:
+        'Pauses after the first, second, … failed attempt to deliver a webhook; after the last one there is one more attempt.',
+      fallback: '5,300,1800,7200,18000,36000,50400,72000,86400',
+    }),
+  WEBHOOK_DISABLE_AFTER_HOURS: limit('A webhook endpoint that only failed for this long is disabled.', 120),
+  WEBHOOK_KEEP_DAYS: limit('How long a webhook can be delivered and replayed.', 30),
+  WEBHOOK_CONCURRENCY: limit('Webhooks one process delivers at once.', 200),
 });
 
 export type SettingName = keyof typeof Settings.shape;

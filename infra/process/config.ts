@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describeSettings, Settings } from './config-schema.ts';
 import { misspeltSettings } from './setting-names.ts';
 import type { z } from 'zod';
-import type { Limits, SendTimes } from '../../commands/ports/ports.ts';
+import type { Limits, SendTimes, WebhookTimes } from '../../commands/ports/ports.ts';
 import type { Role, SettingDescription } from './config-schema.ts';
 import type { OAuthSettings } from '../oauth/providers.ts';
 import type { Level } from '../observability/json-log.ts';
@@ -36,6 +36,7 @@ export interface Config {
   readonly logLevel: Level;
   /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
   readonly egressAllowMail: readonly string[];
+  readonly egressAllowWebhooks: readonly string[];
   readonly oauth: OAuthSettings;
   readonly mcpTextBlock: boolean;
   readonly mailboxNumberBlock: number;
@@ -43,6 +44,9 @@ export interface Config {
   /** How long the lease of a dead process lasts (`contract.md` 10). */
   readonly leaseMs: number;
   readonly sendTimes: SendTimes;
+  readonly webhookTimes: WebhookTimes;
+  /** Attempts at once. */
+  readonly webhookConcurrency: number;
 }
 
 /** The default port of every EventStoreDB client. */
@@ -166,6 +170,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     maxConnections: settings.MAX_CONNECTIONS,
     logLevel: settings.LOG_LEVEL,
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
+    egressAllowWebhooks: settings.EGRESS_ALLOW_WEBHOOKS,
     oauth: oauthOf(settings),
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
     mailboxNumberBlock: settings.MAILBOX_NUMBER_BLOCK,
@@ -187,5 +192,12 @@ function toConfig(settings: z.output<typeof Settings>): Config {
       judgeAfterMs: settings.SEND_JUDGE_AFTER_SECONDS * 1_000,
       ownCopyWithinMs: settings.SEND_OWN_COPY_WITHIN_SECONDS * 1_000,
     },
+    webhookTimes: {
+      deadlineMs: settings.WEBHOOK_DEADLINE_SECONDS * 1_000,
+      retryAfterMs: settings.WEBHOOK_RETRY_AFTER_SECONDS.map((seconds) => seconds * 1_000),
+      disableAfterMs: settings.WEBHOOK_DISABLE_AFTER_HOURS * 3_600_000,
+      keptForMs: settings.WEBHOOK_KEEP_DAYS * 86_400_000,
+    },
+    webhookConcurrency: settings.WEBHOOK_CONCURRENCY,
   };
 }

@@ -22,12 +22,14 @@ import { markupWork } from '../../../infra/markup/markup-work.ts';
 import { createIds } from '../../../infra/security/random-ids.ts';
 import { createLocators } from '../../../infra/security/locators.ts';
 import { createTokens } from '../../../infra/security/jwt-tokens.ts';
+import { openDeliveryLog } from '../../../infra/webhooks/delivery-log.ts';
 import { FakeSubmission } from '../fakes/fake-submission.ts';
 import { FakeMailPort } from '../fakes/fake-mail-port.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { MemoryDirectory } from '../fakes/memory-directory.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
+import { FakeWebhookSender, MemoryWebhookSecrets, WEBHOOK_TIMES } from '../fakes/memory-webhooks.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
 import { randomKey } from '../samples/random-key.ts';
 import { ScriptedSql } from '../fakes/scripted-sql.ts';
@@ -124,6 +126,8 @@ export function memoryPorts() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
   const directory = new MemoryDirectory(events, plainPersonalData);
+  const ids = createIds(randomKey(), clock);
+  const sender = new FakeWebhookSender(clock);
   const ports: Partial<Ports> = {
     submission,
     clock,
@@ -140,7 +144,7 @@ export function memoryPorts() {
     composer: messageComposer,
     markup: markupWork,
     personal: plainPersonalData,
-    ids: createIds(randomKey(), clock),
+    ids,
     locators: createLocators(randomKey(), randomKey()),
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
     directory,
@@ -153,6 +157,9 @@ export function memoryPorts() {
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
+    webhookSecrets: new MemoryWebhookSecrets(),
+    webhookSender: sender,
+    deliveryLog: openDeliveryLog({ events, ids, clock, runId: 'run_1' }),
     log: silentLog,
     server: {
       baseUrl: 'http://127.0.0.1',
@@ -174,6 +181,7 @@ export function memoryPorts() {
         judgeAfterMs: 900_000,
         ownCopyWithinMs: 5_000,
       },
+      webhookTimes: WEBHOOK_TIMES,
       mcpTextBlock: true,
       mailboxNumberBlock: 0,
       logId: '0a1b2c3d',
@@ -181,7 +189,7 @@ export function memoryPorts() {
       strictOutput: true,
     },
   };
-  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql };
+  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql, sender };
 }
 
 export interface CallOptions {

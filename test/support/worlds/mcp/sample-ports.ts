@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccessEntry, Ports, ServerInfo } from '../../../../commands/ports/ports.ts';
 import type { McpSession, McpSessions } from '../../../../commands/ports/mcp.ts';
+import { WEBHOOK_TIMES } from '../../fakes/memory-webhooks.ts';
 
 /** Sessions in memory. Cached reads return the state at their time, so a test can observe who uses them. */
 export class MemorySessions implements McpSessions {
@@ -99,6 +100,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
         judgeAfterMs: 900_000,
         ownCopyWithinMs: 5_000,
       },
+      webhookTimes: WEBHOOK_TIMES,
       mcpTextBlock: true,
       mailboxNumberBlock: 0,
       logId: '0a1b2c3d',

@@ -116,6 +116,7 @@ describe('config', () => {
     [{ ALLOWED_ORIGINS: 'null' }, /^ALLOWED_ORIGINS must be origins/],
     [{ ALLOWED_ORIGINS: '*' }, /^ALLOWED_ORIGINS must be origins/],
     [{ EGRESS_ALLOW_MAIL: 'localhost' }, /^EGRESS_ALLOW_MAIL must be networks/],
+    [{ EGRESS_ALLOW_WEBHOOKS: 'localhost' }, /^EGRESS_ALLOW_WEBHOOKS must be networks/],
     [{ EVENTSTORE_URL: 'http://localhost:2113' }, /^EVENTSTORE_URL must be .* esdb:\/\//],
     [{ DATABASE_DIRECT_URL: 'postgres://h/d' }, /^DATABASE_DIRECT_URL is set without DATABASE_URL/],
     [

@@ -1,0 +1,60 @@
+/** Why a POST brought no whole answer, as a code of `DELIVERY_ERRORS`. */
+import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { DeliveryError } from '../../commands/webhooks/delivery-events.ts';
+
+/** An answer, or why there is none, without its times. */
+export type Outcome = Omit<WebhookResponse, 'startedAt' | 'durationMs'>;
+
+/** An answer began and did not end. */
+export class AnswerBroken extends Error {
+  readonly httpStatus: number;
+  constructor(httpStatus: number, cause: unknown) {
+    super('the answer did not end', { cause });
+    this.httpStatus = httpStatus;
+  }
+}
+
+const BY_CODE: Readonly<Record<string, DeliveryError>> = {
+  ECONNREFUSED: 'connection_refused',
+  EHOSTUNREACH: 'connection_refused',
+  ENETUNREACH: 'connection_refused',
+  EADDRNOTAVAIL: 'connection_refused',
+  ECONNRESET: 'connection_reset',
+  EPIPE: 'connection_reset',
+  UND_ERR_SOCKET: 'connection_reset',
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  EPROTO: 'tls_failed',
+};
+
+/** Of a certificate: Node has about thirty codes for what OpenSSL refuses, most of them with one of these words. */
+const OF_TLS = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_)/;
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+export const isUnresolved = (error: unknown): boolean =>
+  error instanceof GatewayError && error.details['reason'] === 'dns';
+
+function errorOf(error: unknown): DeliveryError {
+  if (isUnresolved(error)) return 'dns_failed';
+  if (error instanceof GatewayError) return 'target_blocked';
+  const code = codeOf(error);
+  const known = BY_CODE[code];
+  if (known !== undefined) return known;
+  if (OF_TLS.test(code)) return 'tls_failed';
+  return 'protocol_error';
+}
+
+export function outcomeOfFailure(error: unknown, deadline: AbortSignal): Outcome {
+  const isBroken = error instanceof AnswerBroken;
+  const code = deadline.aborted ? 'timeout' : errorOf(isBroken ? error.cause : error);
+  return {
+    status: code === 'target_blocked' ? 'blocked' : 'failed',
+    httpStatus: isBroken ? error.httpStatus : null,
+    error: code,
+    excerpt: '',
+    retryAfterSeconds: null,
+  };
+}
