@@ -17,7 +17,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const QUARTER_MS = 15 * 60_000;
 
-describe('sessions', () => {
+describe('session capabilities', () => {
   let gateway: MemoryGateway;
   let context: PublicContext;
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('sessions', () => {
 
   const login = (password = OWNER.password) => signIn.handle({ email: OWNER.ownerEmail, password }, context);
 
-  it(`begin with a fresh password, which is given again after a quarter of an hour ${verifies('contract:18:step-up', 'contract:18:step-up-guards')}`, async () => {
+  it(`requires the password again a quarter of an hour after sign-in ${verifies('contract:18:step-up', 'contract:18:step-up-guards')}`, async () => {
     const { session } = await login();
     const issue = () =>
       gateway.call(
@@ -59,7 +59,7 @@ describe('sessions', () => {
     await issue();
   });
 
-  it('are of nobody without a role, whatever the password', async () => {
+  it('refuses to sign in when the person has no role, whatever the password', async () => {
     const { directory } = gateway.ports;
     const roles = new Map<string, never>();
     const state = { ...directory.state, roles };
@@ -67,7 +67,7 @@ describe('sessions', () => {
     expect(await rejection(login())).to.include({ code: 'invalid_credentials' });
   });
 
-  it('are at most a hundred of a person: the next puts the oldest out', async () => {
+  it('ends the oldest session when a person starts the hundred-and-first', async () => {
     const first = await login();
     for (let n = 0; n < 99; n += 1) await gateway.signIn();
     expect(gateway.ports.directory.state.sessions.get(first.session.id)?.endedAt).to.equal(null);
@@ -80,7 +80,7 @@ describe('sessions', () => {
     });
   });
 
-  it(`are listed with where they came from, as long as they last ${verifies('contract:17:sessions')}`, async () => {
+  it(`lists live sessions with their IP address and user agent ${verifies('contract:17:sessions')}`, async () => {
     const { session } = await login();
     gateway.clock.advance(1);
     const second = await gateway.signIn();
@@ -97,7 +97,7 @@ describe('sessions', () => {
     expect((await list(session.id)).map(({ id }) => id)).to.deep.equal([session.id]);
   });
 
-  it(`end one by one or all together, and another's never ${verifies('contract:17:logout')}`, async () => {
+  it(`ends one session or all of them, and never another person's ${verifies('contract:17:logout')}`, async () => {
     const [one, two, three] = [await gateway.signIn(), await gateway.signIn(), await gateway.signIn()];
     const ended = () =>
       [one, two, three].map((id) => gateway.ports.directory.state.sessions.get(id)?.endedAt !== null);
@@ -112,7 +112,7 @@ describe('sessions', () => {
     expect(ended()).to.deep.equal([true, true, true]);
   });
 
-  it(`make no token that lives longer than they do ${verifies('contract:2:session-token')}`, async () => {
+  it(`makes no token that outlives its session ${verifies('contract:2:session-token')}`, async () => {
     const { session } = await login();
     gateway.clock.advance(12 * 3_600_000 - 60_000);
     await gateway.call(stepUpSession, { password: OWNER.password }, { token: session.id });
@@ -124,7 +124,7 @@ describe('sessions', () => {
     expect(Date.parse(made.expires_at)).to.be.at.most(Date.parse(session.expires_at));
   });
 
-  it(`that began elsewhere a moment before a password was changed end with the others ${verifies('contract:17:password-change')}`, async () => {
+  it(`ends a session started elsewhere just before a password change, too ${verifies('contract:17:password-change')}`, async () => {
     const { ports, org } = gateway;
     const own = await gateway.signIn();
     const elsewhere = ports.ids.newId('ses');

@@ -15,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY = 24 * 60 * 60;
 
-describe('a check of message actions', () => {
+describe('approval_commit of message actions', () => {
   let rig: CheckRig;
   let boss: Caller;
   let one: string;
@@ -43,7 +43,7 @@ describe('a check of message actions', () => {
     return reply;
   };
 
-  it(`is approved, committed and done, exactly once ${verifies('contract:10:commit')}`, async () => {
+  it(`runs an approved operation exactly once ${verifies('contract:10:commit')}`, async () => {
     const reply = await rig.ask([one], 'archive');
     expect(await refused(reply)).to.include({ code: 'approval_pending' });
     const approved = await vote(reply);
@@ -71,7 +71,7 @@ describe('a check of message actions', () => {
     ]);
   });
 
-  it('tells what was gone when it was asked for as failed, and does the rest', async () => {
+  it('reports messages that were missing at the request as failed, and runs the rest', async () => {
     const gone = rig.idOf('INBOX', 4_000);
     const reply = await rig.ask([one, gone], 'archive');
     await vote(reply);
@@ -90,14 +90,14 @@ describe('a check of message actions', () => {
     expect([...rig.mailbox.folder('INBOX').messages.keys()]).to.deep.equal([2]);
   });
 
-  it(`is committed by the gateway itself with the last vote where its terms say so ${verifies('contract:8:auto-commit')}`, async () => {
+  it(`is done by the gateway with the last vote when the terms say auto_commit ${verifies('contract:8:auto-commit')}`, async () => {
     rig.rules({ ...CHECKED, then: { decision: 'require' } });
     const reply = await rig.ask([one], 'archive');
     expect(await vote(reply)).to.include({ status: 'committed' });
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`is held back for its undo_seconds, and can be cancelled until then ${verifies('contract:8:undo')}`, async () => {
+  it(`waits undo_seconds, and can be cancelled until then ${verifies('contract:8:undo')}`, async () => {
     rig.rules({ ...CHECKED, then: { ...CHECKED.then, undo_seconds: 60 } });
     const [kept, stopped] = [await granted(), await granted()];
     for (const reply of [kept, stopped]) {
@@ -115,7 +115,7 @@ describe('a check of message actions', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`expires, undecided or uncommitted, and says so on access ${verifies('contract:10:expiry')}`, async () => {
+  it(`reports approval_expired when the approval ran out, undecided or uncommitted ${verifies('contract:10:expiry')}`, async () => {
     const [undecided, uncommitted] = [await rig.ask([one], 'archive'), await granted()];
     rig.at(3_600);
     expect(await refused(uncommitted)).to.include({ code: 'approval_expired' });
@@ -124,7 +124,7 @@ describe('a check of message actions', () => {
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it(`does not run when a message is not at its place any more ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`refuses to run when a message has left its place ${verifies('contract:9:commit-checks')}`, async () => {
     const reply = await granted();
     rig.mailbox.folder('INBOX').messages.delete(1);
     expect(await refused(reply)).to.deep.include({
@@ -176,7 +176,7 @@ describe('a check of message actions', () => {
     ],
   ];
   for (const [why, change] of losses) {
-    it(`ends by ${why} and runs nothing ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, async () => {
+    it(`ends the approval with ${why} and runs nothing ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, async () => {
       const reply = await granted();
       change(rig);
       expect(await refused(reply)).to.deep.include({
@@ -188,7 +188,7 @@ describe('a check of message actions', () => {
     });
   }
 
-  it(`runs with a token that expired since, and under a policy that wants less ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`runs when the token has expired since and the policy has become less strict ${verifies('contract:9:commit-checks')}`, async () => {
     const reply = await granted();
     const tokens = rig.ports.directory.state.tokens as Map<string, TokenEntry>;
     tokens.set(rig.caller.token.id, { ...rig.caller.token, expiresAt: '2026-01-01T00:00:00.000Z' });
@@ -196,7 +196,7 @@ describe('a check of message actions', () => {
     expect((await commit(reply)).status).to.equal('completed');
   });
 
-  it(`runs what was asked for with a token made from a session, which ended since ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`runs when the session behind the requesting token has ended since ${verifies('contract:9:commit-checks')}`, async () => {
     const byJwt = { ...rig.caller, token: { ...rig.caller.token, id: 'ses_ended' } };
     const operation = {
       type: 'message_actions',
@@ -209,7 +209,7 @@ describe('a check of message actions', () => {
     expect((await commit(reply)).status).to.equal('completed');
   });
 
-  it(`does not exist for a token whose owner could decide it when signed in ${verifies('contract:3:approval-visibility')}`, async () => {
+  it(`hides the approval from a token whose owner could decide it when signed in ${verifies('contract:3:approval-visibility')}`, async () => {
     const reply = await granted();
     const scopes = new Set(['approvals:cancel'] as const);
     const token: Caller = { ...boss, actor: 'delegated', session: null, scopes };
@@ -217,7 +217,7 @@ describe('a check of message actions', () => {
     expect(await rejection(cancel)).to.include({ code: 'not_found' });
   });
 
-  it(`is withdrawn by the person behind also without a grant, by no other person ${verifies('contract:9:cancel')}`, async () => {
+  it(`lets the person behind the request withdraw it even without a grant, and no other person ${verifies('contract:9:cancel')}`, async () => {
     const reply = await granted();
     const behind = rig.person('usr_1', 'member');
     expect(behind.mailboxes.size).to.equal(0);
@@ -230,7 +230,7 @@ describe('a check of message actions', () => {
     expect(await rig.approvalAs(behind, emailRequests, another)).to.include({ status: 'cancelled' });
   });
 
-  it(`keeps its approval while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {
+  it(`keeps the approval when the mailbox is unavailable ${verifies('contract:10:attempt-failed')}`, async () => {
     const reply = await granted();
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
     expect(await refused(reply, 'c')).to.include({ code: 'mailbox_unavailable' });
@@ -246,7 +246,7 @@ describe('a check of message actions', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`meets ten commits and a cancel at once with one end ${verifies('contract:10:one-end')}`, async () => {
+  it(`reaches one end when ten commits and a cancel race ${verifies('contract:10:one-end')}`, async () => {
     const reply = await granted();
     const ends = await Promise.allSettled([
       ...Array.from({ length: 10 }, () => commit(reply)),
@@ -258,7 +258,7 @@ describe('a check of message actions', () => {
     expect(ends.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
   });
 
-  it(`is committed by whoever asked for it, or by a person with the scope there ${verifies('contract:9:committer')}`, async () => {
+  it(`accepts the requester, or a person with the scope on the mailbox ${verifies('contract:9:committer')}`, async () => {
     const reply = await granted();
     const other = { ...rig.caller, principal: { ...rig.caller.principal, id: 'usr_other' } };
     expect(await rejection(commit(reply, undefined, other))).to.include({ code: 'insufficient_scope' });
@@ -266,7 +266,7 @@ describe('a check of message actions', () => {
     expect((await commit(reply, undefined, person)).status).to.equal('completed');
   });
 
-  it(`shows another content than the hash names to nobody as the same ${verifies('contract:9:hash')}`, async () => {
+  it(`refuses a commit or vote when the content hash differs ${verifies('contract:9:hash')}`, async () => {
     const reply = await granted();
     const other = { approval_id: idOf(reply), content_hash: 'f'.repeat(64) };
     expect(await rejection(rig.invokeAs(rig.caller, commitApproval, other))).to.include({
@@ -277,7 +277,7 @@ describe('a check of message actions', () => {
     });
   });
 
-  it('is nothing to somebody of another organisation, or without any part in it', async () => {
+  it('reports not_found to another organisation and to persons without a part in it', async () => {
     const reply = await granted();
     const stranger: Caller = {
       ...boss,

@@ -7,7 +7,7 @@ import type { OperationReply } from '../../../../commands/operations/operation.t
 import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('what the gateway does with checks by itself', () => {
+describe('scheduled work on approvals', () => {
   let rig: CheckRig;
   let reply: OperationReply;
 
@@ -30,7 +30,7 @@ describe('what the gateway does with checks by itself', () => {
   const end = () => endOverdue(rig.ports, { operationId: idOf(), orgId: 'org_1' });
   const last = async () => (await rig.typesOf(reply)).at(-1);
 
-  it(`commits one whose moment has come, not before and not twice ${verifies('contract:8:undo')}`, async () => {
+  it(`commits an approval once when its time has come, not before ${verifies('contract:8:undo')}`, async () => {
     await held();
     await commit();
     expect(rig.mailbox.effects).to.deep.equal([]);
@@ -40,7 +40,7 @@ describe('what the gateway does with checks by itself', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`tries again later by itself while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {
+  it(`schedules another attempt when the mailbox is unavailable ${verifies('contract:10:attempt-failed')}`, async () => {
     await held();
     rig.at(60);
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
@@ -55,7 +55,7 @@ describe('what the gateway does with checks by itself', () => {
     expect(await last()).to.equal('ApprovalCommitted');
   });
 
-  it('writes down that a check expired, once', async () => {
+  it('records the expiry of an approval once', async () => {
     await held();
     await end();
     expect(await last()).to.equal('CommitScheduled');

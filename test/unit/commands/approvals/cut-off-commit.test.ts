@@ -10,7 +10,7 @@ import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('a commit that is cut off', () => {
+describe('an interrupted commit', () => {
   let rig: CheckRig;
   let reply: OperationReply;
   let approval_id: string;
@@ -38,7 +38,7 @@ describe('a commit that is cut off', () => {
   };
 
   for (const type of ['archive', 'expunge']) {
-    it(`${type}: after the effect is found done ${verifies('contract:10:commit-unknown')}`, async () => {
+    it(`settles ${type} as done when it was interrupted after the effect ${verifies('contract:10:commit-unknown')}`, async () => {
       await granted(type);
       rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
       await rejection(commit('c'));
@@ -51,7 +51,7 @@ describe('a commit that is cut off', () => {
       expect(rig.mailbox.effects).to.have.length(1);
     });
 
-    it(`${type}: before the effect waits for its commit again, and is done once ${verifies('contract:10:commit-unknown', 'contract:10:attempt-failed')}`, async () => {
+    it(`returns ${type} to pending_commit when it was interrupted before the effect, and then runs it once ${verifies('contract:10:commit-unknown', 'contract:10:attempt-failed')}`, async () => {
       await granted(type);
       rig.mailbox.loss = { at: 0, isDone: false, of: 'process' };
       await rejection(commit('c'));
@@ -67,7 +67,7 @@ describe('a commit that is cut off', () => {
     });
   }
 
-  it(`of which nothing can be told is unknown until a person says ${verifies('contract:10:commit-unknown')}`, async () => {
+  it(`becomes unknown when nothing can be proved, until a person settles it ${verifies('contract:10:commit-unknown')}`, async () => {
     await granted('archive', null);
     rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
     const { output } = await commit();
@@ -82,7 +82,7 @@ describe('a commit that is cut off', () => {
     expect(await status()).to.equal('committed');
   });
 
-  it(`and told by a person not to have been done has failed ${verifies('contract:10:commit-unknown')}`, async () => {
+  it(`fails when a person says that it was not done ${verifies('contract:10:commit-unknown')}`, async () => {
     await granted('archive', null);
     rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
     await commit();
@@ -92,7 +92,7 @@ describe('a commit that is cut off', () => {
     expect(await status()).to.equal('commit_failed');
   });
 
-  it('is not taken for an expunge where the folder was made anew', async () => {
+  it('is not taken for an expunge when the folder was recreated', async () => {
     await granted('expunge');
     rig.mailbox.loss = { at: 0, isDone: false, of: 'process' };
     await rejection(commit());

@@ -7,7 +7,7 @@ import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approv
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('a decision on a check', () => {
+describe('approval_decide', () => {
   let rig: CheckRig;
   let approver: Caller;
   let reply: OperationReply;
@@ -31,7 +31,7 @@ describe('a decision on a check', () => {
     await ask();
   });
 
-  it(`is a person's in a stepped-up session, and of nobody else ${verifies('contract:9:decision')}`, async () => {
+  it(`accepts only a person in a stepped-up session ${verifies('contract:9:decision')}`, async () => {
     expect(await rejection(vote(rig.caller))).to.include({ code: 'insufficient_scope' });
     const orgScopes = new Set([...approver.orgScopes].filter((scope) => scope !== 'approvals:decide'));
     const stale: Caller = {
@@ -44,7 +44,7 @@ describe('a decision on a check', () => {
     expect(await vote(approver)).to.deep.include({ status: 'pending_commit' });
   });
 
-  it(`names the vote, its reason and whose it is ${verifies('contract:9:decision')}`, async () => {
+  it(`records the vote, its reason and who cast it ${verifies('contract:9:decision')}`, async () => {
     const rejected = await vote(approver, 'reject');
     expect(rejected.status).to.equal('rejected');
     expect(rejected.votes).to.deep.equal([
@@ -60,13 +60,13 @@ describe('a decision on a check', () => {
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it(`needs a reason to reject ${verifies('contract:9:decision')}`, async () => {
+  it(`requires a reason to reject ${verifies('contract:9:decision')}`, async () => {
     expect(await rejection(vote(approver, 'reject', { reason: undefined }))).to.include({
       code: 'invalid_request',
     });
   });
 
-  it(`counts once per person, and cannot be turned ${verifies('contract:9:one-vote')}`, async () => {
+  it(`counts one vote per person and refuses to change it ${verifies('contract:9:one-vote')}`, async () => {
     await ask({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } }).catch((error: unknown) => {
       expect(error).to.include({ code: 'no_eligible_approver' });
     });
@@ -84,7 +84,7 @@ describe('a decision on a check', () => {
     });
   });
 
-  it(`wants the role of the terms ${verifies('contract:9:approver')}`, async () => {
+  it(`requires the role named by the terms ${verifies('contract:9:approver')}`, async () => {
     rig.person('usr_boss', 'owner');
     await ask({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'admin' } });
     // Whoever may decide nothing here and takes no other part in it does not even see it.
@@ -93,7 +93,7 @@ describe('a decision on a check', () => {
     expect(await rejection(vote(involved))).to.include({ code: 'not_an_approver' });
   });
 
-  it(`of the person behind is marked, and refused where four eyes are wanted ${verifies('contract:9:own-request')}`, async () => {
+  it(`marks the requester's own vote, and refuses it when the terms exclude the owner ${verifies('contract:9:own-request')}`, async () => {
     const behind = rig.person('usr_1', 'owner');
     const own = await vote(behind);
     expect(own.votes[0]?.own_request).to.equal(true);
@@ -102,14 +102,14 @@ describe('a decision on a check', () => {
     expect(await vote(approver)).to.include({ status: 'pending_commit' });
   });
 
-  it(`can still be "no" of somebody else after the grant, while nothing ran ${verifies('contract:10:one-end')}`, async () => {
+  it(`accepts another person's rejection after the grant while nothing has run ${verifies('contract:10:one-end')}`, async () => {
     const second = rig.person('usr_second', 'admin');
     await vote(approver);
     expect(await rejection(vote(approver, 'reject'))).to.include({ code: 'conflict' });
     expect(await vote(second, 'reject')).to.include({ status: 'rejected' });
   });
 
-  it(`of two people at once is one grant ${verifies('contract:10:one-end')}`, async () => {
+  it(`records one grant when two people vote at once ${verifies('contract:10:one-end')}`, async () => {
     const second = rig.person('usr_second', 'admin');
     const answers = await Promise.allSettled([vote(approver), vote(second), vote(approver, 'reject')]);
     expect(answers.filter(({ status }) => status === 'fulfilled').length).to.be.greaterThan(0);
@@ -118,7 +118,7 @@ describe('a decision on a check', () => {
     expect(ends).to.have.length(1);
   });
 
-  it(`stands although the commit that follows it fails ${verifies('contract:10:attempt-failed')}`, async () => {
+  it(`keeps the vote when the commit that follows fails ${verifies('contract:10:attempt-failed')}`, async () => {
     await ask({ ...CHECKED, then: { decision: 'require' } });
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
     const after = await vote(approver);

@@ -18,7 +18,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const KEY = 'key-1';
 const HOUR = 3_600;
 
-describe('a key whose approval ended without running', () => {
+describe('an Idempotency-Key whose approval ended without running', () => {
   let rig: CheckRig;
   let input: object;
   let reply: OperationReply;
@@ -58,7 +58,7 @@ describe('a key whose approval ended without running', () => {
   };
 
   for (const [status, end] of Object.entries(ends)) {
-    it(`answers approval_${status} with the approval, and the operation says not_run ${verifies('contract:14:ended-replay', 'contract:10:not-run')}`, async () => {
+    it(`answers approval_${status} with the approval, and the operation is not_run ${verifies('contract:14:ended-replay', 'contract:10:not-run')}`, async () => {
       await end();
       const refused = await rejection(rig.reply(actOnEmail, input, KEY));
       expect(refused).to.include({ code: `approval_${status}`, replayed: true });
@@ -80,7 +80,7 @@ describe('a key whose approval ended without running', () => {
     });
   }
 
-  it(`answers so to the commit that was withdrawn while it was held back ${verifies('contract:14:ended-replay')}`, async () => {
+  it(`answers approval_cancelled when the commit was withdrawn during its undo delay ${verifies('contract:14:ended-replay')}`, async () => {
     rig.rules({ id: 'slow', when: {}, then: { decision: 'require', undo_seconds: 60, auto_commit: false } });
     const asked = await rig.ask([rig.arrive('INBOX')], 'archive');
     const { id: approval_id = '', content_hash } = asked.approval ?? {};
@@ -94,7 +94,7 @@ describe('a key whose approval ended without running', () => {
     expect(await rejection(another)).to.include({ code: 'approval_not_pending' });
   });
 
-  it(`answers the same for a send, an edited draft included ${verifies('contract:14:ended-replay')}`, async () => {
+  it(`answers approval_superseded when a send ended because its draft was edited ${verifies('contract:14:ended-replay')}`, async () => {
     const sends = new CheckedSendRig();
     const draftId = await sends.startDraft();
     await sends.ask(draftId, KEY);

@@ -10,7 +10,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 
 const KEY = 'key-1';
 
-describe('approval_commit with a key that was used before', () => {
+describe('approval_commit with a repeated Idempotency-Key', () => {
   let rig: CheckedSendRig;
   let id: string;
 
@@ -24,7 +24,7 @@ describe('approval_commit with a key that was used before', () => {
     return (await rig.invoke(commitApproval, input, 'commit-1')).output as OperationReply;
   };
 
-  it('leaves to the gateway what it tries again by itself', async () => {
+  it('leaves a scheduled retry to the gateway', async () => {
     rig.submission.course = LATER_AT_ENVELOPE;
     expect(await rejection(commit())).to.include({ code: 'provider_timeout' });
     const { send } = await rig.draft(id);
@@ -35,7 +35,7 @@ describe('approval_commit with a key that was used before', () => {
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
-  it('tells what became of a commit that was unknown', async () => {
+  it('returns the outcome of a commit once it is no longer unknown', async () => {
     rig.submission.course = { kind: 'lost', taken: true };
     expect(await rejection(commit())).to.include({ code: 'outcome_unknown' });
     expect((await commit()).approval?.status).to.equal('commit_unknown');
@@ -56,7 +56,7 @@ describe('approval_commit with a key that was used before', () => {
       'approval_expired',
     ],
   ] as const) {
-    it(`is refused, and stays refused, when nothing had run and the check ${title}`, async () => {
+    it(`stays refused when nothing had run and the approval ${title}`, async () => {
       const { events } = rig.ports;
       const append = events.append.bind(events);
       events.append = (stream, expected, facts) =>

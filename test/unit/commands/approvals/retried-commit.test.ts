@@ -8,7 +8,7 @@ import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
-describe('a commit the gateway tries again by itself', () => {
+describe('automatic retry of a commit', () => {
   let rig: CheckRig;
   let operationId: string;
 
@@ -36,7 +36,7 @@ describe('a commit the gateway tries again by itself', () => {
   const commitAt = async () =>
     commitAtOf((await rig.stateOf({ operation_id: operationId } as never)).approval);
 
-  it('comes back after a pause for whatever may pass, and not once it ran', async () => {
+  it('runs after a pause when the failure was temporary, and not after it succeeded', async () => {
     rig.at(60);
     expect(await due()).to.equal(false);
     rig.mail.failure = null;
@@ -45,7 +45,7 @@ describe('a commit the gateway tries again by itself', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it('is tried again although somebody else tried in between', async () => {
+  it('stays scheduled when another caller tried in between', async () => {
     expect(await commitAt()).to.equal('2026-03-01T12:01:00.000Z');
     rig.at(30);
     const approval_id = operationId.replace('opn_', 'chk_');

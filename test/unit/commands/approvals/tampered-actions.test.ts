@@ -84,28 +84,28 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'the destination is gone': {
+  'the destination is missing': {
     change: (scene) => {
       changeFolders(scene, (folders) => folders.filter(({ number }) => number !== 2));
     },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'a message is gone': {
+  'a message is missing': {
     change: ({ rig }) => {
       rig.mailbox.folder('INBOX').messages.delete(2);
     },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'another message lies at the place': {
+  'another message is at the place': {
     change: ({ rig }) => {
       rig.mailbox.folder('INBOX').messages.set(2, { messageId: '<payroll@example.com>', flags: new Set() });
     },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'the folder was made anew': {
+  'the folder was recreated': {
     change: ({ rig }) => {
       Object.assign(rig.mailbox.folder('INBOX'), { uidValidity: 77 });
     },
@@ -120,7 +120,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     reason: 'policy_stricter',
     policy: { decision: 'deny', rule_id: 'checked', policy_version: 2 },
   },
-  'policy wants more approvals now': {
+  'policy requires more approvals now': {
     change: ({ rig }) => {
       rig.rules({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } });
     },
@@ -128,7 +128,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     reason: 'policy_stricter',
     policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
   },
-  'policy wants somebody higher now': {
+  'policy requires a higher role now': {
     change: ({ rig }) => {
       rig.rules({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'owner' } });
     },
@@ -136,35 +136,35 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     reason: 'policy_stricter',
     policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
   },
-  'the destination in the manifest was exchanged': {
+  'the destination in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, '"folder":2', '"folder":3');
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'the action in the manifest was exchanged': {
+  'the action in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, '"action":"archive"', '"action":"expunge"');
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'a message in the manifest was exchanged': {
+  'a message in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, /msg_[0-9a-z]+/, scene.rig.idOf('INBOX', 3));
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'one blank was added to the manifest': {
+  'a space was added to the manifest': {
     change: (scene) => {
       inManifest(scene, '{"', '{ "');
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'manifest and hash were exchanged, the votes were not': {
+  'manifest and hash were replaced, but not the votes': {
     change: exchangeBoth,
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
@@ -179,7 +179,7 @@ describe(`an approved change of messages ${verifies('contract:9:commit-checks', 
   });
 
   for (const [name, { change, code, reason, policy }] of Object.entries(TAMPERINGS)) {
-    it(`does not run when ${name}; answer and event say why`, async () => {
+    it(`does not run when ${name}, and says why in answer and event`, async () => {
       const scene = await approved();
       const { rig, reply } = scene;
       change(scene);
@@ -222,7 +222,7 @@ describe(`an approved change of messages ${verifies('contract:9:commit-checks', 
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it('touches no message but those of the manifest, whatever the log says was asked for', async () => {
+  it('touches only messages of the manifest when the log names other targets', async () => {
     const scene = await approved();
     const { rig, reply } = scene;
     rewritten(rig.events, `operation-${reply.operation_id ?? ''}`, 'OperationSubmitted', (data) => ({

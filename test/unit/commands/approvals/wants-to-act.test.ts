@@ -8,7 +8,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('wants_to_*', () => {
-  it(`is prepared and runs with its commit ${verifies('contract:6:wants-to', 'contract:17:route-wants-to-move', 'contract:17:route-wants-to-copy', 'contract:17:route-wants-to-expunge')}`, async () => {
+  it(`prepares the operation, which runs with its commit ${verifies('contract:6:wants-to', 'contract:17:route-wants-to-move', 'contract:17:route-wants-to-copy', 'contract:17:route-wants-to-expunge')}`, async () => {
     const rig = checkRig();
     rig.rules({ id: 'free', when: {}, then: { decision: 'allow' } });
     const cases = [
@@ -28,7 +28,7 @@ describe('wants_to_*', () => {
     }
   });
 
-  it(`needs approvals:request, and to expunge a reason ${verifies('contract:6:wants-to')}`, async () => {
+  it(`requires approvals:request, and a reason to expunge ${verifies('contract:6:wants-to')}`, async () => {
     const message_ids = ['msg_1'];
     const bare = checkRig({ scopes: MAILBOX_SCOPES.filter((scope) => scope !== 'approvals:request') });
     const move = { message_ids, folder: 'archive' };

@@ -5,8 +5,8 @@ import { markupWork } from '../../../../infra/markup/markup-work.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('the body of a draft', () => {
-  it('is text as it was written, with one kind of line end', async () => {
+describe('renderBody', () => {
+  it('keeps text as written, with one kind of line end', async () => {
     expect(await renderBody(markupWork, { text: 'a\r\nb\rc\u0000 \ud800' })).to.deep.equal({
       text: 'a\nb\nc \ufffd',
       html: null,
@@ -15,7 +15,7 @@ describe('the body of a draft', () => {
     expect(await renderBody(markupWork, {})).to.equal(null);
   });
 
-  it(`is refused with its path where it cannot be rendered in bounds ${verifies('contract:7:body-bounds')}`, async () => {
+  it(`refuses a body with its path when it cannot be rendered within bounds ${verifies('contract:7:body-bounds')}`, async () => {
     const cases = [
       [
         { markdown: `${'|a'.repeat(55)}\n${'|-'.repeat(55)}\n${'|\n'.repeat(24_500)}` },
@@ -36,7 +36,7 @@ describe('the body of a draft', () => {
     }
   });
 
-  it('stands above what it quotes, in both parts, and nothing of that is read as HTML', () => {
+  it('puts the body above the quoted text in both parts, and escapes it', () => {
     const quoted = 'one\n\n> two <b>\n=?x?=';
     const history = { intro: 'On …, Bob <bob@x> wrote:', quoted, as: 'quote' as const };
     const plain = withAppendix({ text: 'Yes\n\n', html: null, markdown: null }, history);

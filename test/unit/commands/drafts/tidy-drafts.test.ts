@@ -3,8 +3,8 @@ import { discardOrphan } from '../../../../commands/drafts/tidy-drafts.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
 
-describe('an orphaned draft', () => {
-  it('is discarded with its mailbox, unless it is being sent', async () => {
+describe('discardOrphan', () => {
+  it('discards the draft of a removed mailbox unless it is being sent', async () => {
     const rig = new SendRig();
     const [open, sending] = [await rig.startDraft(), await rig.startDraft()];
     await rig.append(sending, { type: 'DraftFrozen', data: SAMPLE_EVENTS.DraftFrozen });

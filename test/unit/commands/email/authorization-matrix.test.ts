@@ -183,10 +183,10 @@ async function checkCell(cell: {
   }
 }
 
-describe(`what becomes of a request ${verifies('contract:6:modes', 'contract:6:check-modes', 'contract:8:names-rule')}`, () => {
+describe(`authorization of email_act in every mode under every decision ${verifies('contract:6:modes', 'contract:6:check-modes', 'contract:8:names-rule')}`, () => {
   for (const type of TYPES) {
     for (const actor of ACTORS) {
-      it(`${type} of ${actor === 'agent' ? 'an agent' : actor === 'person' ? 'a person signed in' : 'a token of a person'}`, async () => {
+      it(`decides on ${type} of ${actor === 'agent' ? 'an agent' : actor === 'person' ? 'a person signed in' : 'a token of a person'}`, async () => {
         for (const mode of MODES) {
           for (const decision of DECISIONS) {
             try {

@@ -53,7 +53,7 @@ async function unknownSend({ events }: OperationRig): Promise<void> {
 const typesOf = async ({ events }: OperationRig, stream: string): Promise<readonly string[]> =>
   (await events.readStream(stream)).map(({ type }) => type);
 
-describe('resolving an operation', () => {
+describe('resolveOperation', () => {
   const reason = 'I looked into the mailbox.';
 
   it(`settles unknown actions as a person says, with the reason ${verifies('contract:10:resolve')}`, async () => {
@@ -76,7 +76,7 @@ describe('resolving an operation', () => {
     }
   });
 
-  it(`settles an unknown send in the stream of its draft and its own ${verifies('contract:10:resolve')}`, async () => {
+  it(`settles an unknown send in the streams of the draft and of the operation ${verifies('contract:10:resolve')}`, async () => {
     for (const [outcome, status] of [
       ['done', 'sent'],
       ['not_done', 'send_failed'],
@@ -93,7 +93,7 @@ describe('resolving an operation', () => {
     }
   });
 
-  it('refuses what runs, what was done, and what is no operation', async () => {
+  it('refuses what is running, done or not an operation', async () => {
     const rig = operationRig();
     const refused = (id: string) =>
       rejection(resolveOperation(rig.ports, PERSON, id, { outcome: 'done', reason }));

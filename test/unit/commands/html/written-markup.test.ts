@@ -18,8 +18,8 @@ const rendered = ({
       : { format: 'markdown', source: markdown },
   );
 
-describe('what a caller writes as HTML or Markdown', () => {
-  it('is HTML without what runs, asks or loads pages', () => {
+describe('renderMarkup', () => {
+  it('removes from HTML what runs, submits or loads pages', () => {
     const hostile = [
       '<script>x</script>', '<p onclick="x">a</p>', '<a href="javascript:x">b</a>', '<iframe src="//x"></iframe>', '<form><input></form>',
       '<style>@import "x"</style>', '<svg><script>x</script></svg>', '<math><mi xlink:href="data:x">c</mi></math>', '<img src="data:text/html,x">',
@@ -44,7 +44,7 @@ describe('what a caller writes as HTML or Markdown', () => {
   const styled = (style: string, element = 'p'): string | undefined =>
     /style="([^"]*)"/.exec(rendered({ html: `<${element} style="${style}">a</${element}>` }).html)?.[1];
 
-  it('has no style that writes, loads, moves or covers text', () => {
+  it('removes styles that insert, load, move or cover text', () => {
     const hostile = [
       "list-style-type:'Wire EUR 9000'", "quotes:'Wire ' '.'", "content:'x'", 'background:url(https://e/x)', 'background:u\\72l(//e)',
       "background:image-set('//e' 1x)", 'background-image:url(cid:a)', 'position:absolute', 'transform:none', 'float:left', 'order:1',
@@ -79,7 +79,7 @@ describe('what a caller writes as HTML or Markdown', () => {
     );
   });
 
-  it('is not held up by a style made to hold it up', () => {
+  it('takes bounded time for a hostile style', () => {
     for (const piece of ['margin:', 'a,', '( ', "'", '\\', '/*', 'color:red;', '1px ', '   ']) {
       const cpuBefore = process.cpuUsage();
       rendered({ html: `<p style="font:${piece.repeat(200_000 / piece.length)}">a</p>`.repeat(3) });
@@ -87,7 +87,7 @@ describe('what a caller writes as HTML or Markdown', () => {
     }
   });
 
-  it('is Markdown as HTML and as text', () => {
+  it('renders Markdown as HTML and as text', () => {
     const body = rendered({ markdown: '# T\n\n- *a*\n\n<b onclick=x>raw</b>\n\n|a|b|\n|-|-|\n|1|2|' });
     expect(body.html)
       .to.include('<h1>T</h1>')
@@ -97,7 +97,7 @@ describe('what a caller writes as HTML or Markdown', () => {
     expect(body.text).to.match(/T\n[^]*a[^]*raw/);
   });
 
-  it('is not held up by Markdown made to hold it up', () => {
+  it('takes bounded time for hostile Markdown', () => {
     const n = 50_000;
     const busy = ['*a', '_*', '`a', '[', '![', '<a ', '[](', '- ', '**a', '~~', '\n> '].map((piece) =>
       piece.repeat(n / piece.length),
@@ -114,7 +114,7 @@ describe('what a caller writes as HTML or Markdown', () => {
     }
   }).timeout(60_000);
 
-  it('has tables of normal size, however many', () => {
+  it('renders many tables of normal size completely', () => {
     const table = `|a|b|c|\n|-|-|-|\n${'|1|2|3|\n'.repeat(500)}\n`;
     expect(rendered({ markdown: table.repeat(8) }).html.match(/<td>/g)).to.have.lengthOf(12_000);
   });

@@ -37,8 +37,8 @@ function asking(role: 'admin' | 'member', endedAt: string | null = null): Ports 
   };
 }
 
-describe('the answer of a provider that was asked for in a session', () => {
-  it('is taken while the session lasts and the person may still ask', () => {
+describe('finishAuthorization in a session', () => {
+  it('is allowed while the session lasts and the person still has the right', () => {
     assertStillAllowed(asking('admin'), request);
     const ended = thrown(() => {
       assertStillAllowed(asking('admin', WORLD_NOW.toISOString()), request);
@@ -50,7 +50,7 @@ describe('the answer of a provider that was asked for in a session', () => {
     expect(lowered.code).to.be.oneOf(['insufficient_scope', 'not_found']);
   });
 
-  it('is told in the audit trail under that session', async () => {
+  it('is recorded in the audit trail under that session', async () => {
     const actors: unknown[] = [];
     const accessLog: Ports['accessLog'] = {
       record: ({ metadata }) => {

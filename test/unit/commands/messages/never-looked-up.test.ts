@@ -15,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY = 24 * 60 * 60;
 
-describe('an operation that was cut off and cannot be looked up', () => {
+describe('an interrupted operation that cannot be reconciled', () => {
   let rig: CheckRig;
   let reply: OperationReply;
 
@@ -67,7 +67,7 @@ describe('an operation that was cut off and cannot be looked up', () => {
   for (const kind of ['commit', 'direct'] as const) {
     const ofCheck = (status: string): string | null => (kind === 'commit' ? status : null);
 
-    it(`${kind}: is looked up for a day, then it is unknown and a later look settles it ${verifies('contract:10:cut-off', 'contract:10:never-looked-up')}`, async () => {
+    it(`becomes unknown after a day and is settled by a later reconciliation: ${kind} ${verifies('contract:10:cut-off', 'contract:10:never-looked-up')}`, async () => {
       await cutOff[kind]();
       isAway(true);
       rig.at(DAY - 1);
@@ -85,7 +85,7 @@ describe('an operation that was cut off and cannot be looked up', () => {
       expect(rig.mailbox.effects).to.have.length(1);
     });
 
-    it(`${kind}: is unknown as soon as its mailbox is removed, and a person settles it ${verifies('contract:10:never-looked-up')}`, async () => {
+    it(`becomes unknown when its mailbox is removed, and a person settles it: ${kind} ${verifies('contract:10:never-looked-up')}`, async () => {
       for (const [word, state, status] of [
         ['done', 'completed', 'committed'],
         ['not_done', 'failed', 'commit_failed'],
@@ -101,7 +101,7 @@ describe('an operation that was cut off and cannot be looked up', () => {
       }
     });
 
-    it(`${kind}: is looked up after all when its mailbox is restored`, async () => {
+    it(`is reconciled when its mailbox is restored: ${kind}`, async () => {
       await cutOff[kind]();
       setMailbox('removed');
       await sweep();

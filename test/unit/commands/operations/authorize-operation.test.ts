@@ -56,17 +56,17 @@ const answer = (mode: Mode, decision: PolicyDecision['decision'], neverDirect: b
 describe(`authorizeOperation ${verifies('contract:6:modes', 'contract:6:approval-required', 'contract:6:denied')}`, () => {
   for (const mode of MODES) {
     for (const decision of ['allow', 'require', 'deny'] as const) {
-      it(`${mode} where policy says ${decision}: ${TABLE[mode][decision]}`, () => {
+      it(`answers "${TABLE[mode][decision]}" when the mode is ${mode} and policy says ${decision}`, () => {
         expect(answer(mode, decision, false)).to.equal(TABLE[mode][decision]);
       });
 
-      it(`expunge, ${mode} where policy says ${decision}: ${EXPUNGE[mode][decision]} ${verifies('contract:6:expunge-never-direct')}`, () => {
+      it(`answers "${EXPUNGE[mode][decision]}" to expunge when the mode is ${mode} and policy says ${decision} ${verifies('contract:6:expunge-never-direct')}`, () => {
         expect(answer(mode, decision, true)).to.equal(EXPUNGE[mode][decision]);
       });
     }
   }
 
-  it(`makes a check only for whoever may ask for one ${verifies('contract:6:request-scope')}`, () => {
+  it(`requires approvals:request when an approval is needed ${verifies('contract:6:request-scope')}`, () => {
     for (const mode of MODES) {
       for (const decision of ['allow', 'require'] as const) {
         const asked = { mode, policy: decided(decision), mayRequest: false };

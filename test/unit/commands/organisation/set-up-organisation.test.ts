@@ -17,7 +17,7 @@ const INPUT = {
   org_name: OWNER.orgName,
 };
 
-describe('the first setup', () => {
+describe('setUpOrganisation', () => {
   let ports: Ports;
   beforeEach(() => {
     const links = {
@@ -42,7 +42,7 @@ describe('the first setup', () => {
     return setUpOrganisation.handle(INPUT, context);
   };
 
-  it(`leaves its link good when it fails, wherever, and uses it up when it is done ${verifies('contract:18:setup-link')}`, async () => {
+  it(`keeps the link valid when the setup fails anywhere, and uses it up when it succeeds ${verifies('contract:18:setup-link')}`, async () => {
     const full = new GatewayError('overloaded', 'Too many passwords.');
     const busy = withOwn(ports.secrets, { hashPassword: () => Promise.reject(full) });
     expect(await rejection(setUp({ secrets: busy }))).to.equal(full);
@@ -62,7 +62,7 @@ describe('the first setup', () => {
     expect(await rejection(setUp())).to.include({ code: 'invalid_credentials' });
   });
 
-  it('is done once, also of two that come at once with the same link', async () => {
+  it('succeeds for one of two concurrent calls with the same link', async () => {
     const both = await Promise.allSettled([setUp(), setUp()]);
     expect(both.map(({ status }) => status).sort()).to.deep.equal(['fulfilled', 'rejected']);
     expect(ports.directory.state.organisations.size).to.equal(1);

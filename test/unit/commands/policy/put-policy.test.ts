@@ -31,7 +31,7 @@ describe('PUT /org/policy', () => {
   };
   const read = (input = {}) => gateway.call<OrgPolicy>(getPolicy, input);
 
-  it(`begins with the built-in policy, its rules shown, as version 0 ${verifies('contract:17:policy')}`, async () => {
+  it(`starts from the built-in policy as version 0 ${verifies('contract:17:policy')}`, async () => {
     const { built_in_rules: rules, ...policy } = await read();
     expect(policy).to.deep.equal({
       version: 0,
@@ -49,7 +49,7 @@ describe('PUT /org/policy', () => {
     ]);
   });
 
-  it(`puts a version in force and says who set it when ${verifies('contract:17:policy')}`, async () => {
+  it(`puts a version in force, with who set it and when ${verifies('contract:17:policy')}`, async () => {
     const answer = await put({ rules: [rule('no-mail')] }, { ifMatch: '0' });
     expect(answer).to.deep.include({ version: 1, rules: [rule('no-mail')], set_by: gateway.org.userId });
     expect(answer.set_at).to.equal(gateway.clock.now().toISOString());
@@ -57,7 +57,7 @@ describe('PUT /org/policy', () => {
     expect(gateway.ports.directory.state.policies.get(gateway.org.orgId)).to.include({ version: 1 });
   });
 
-  it(`holds If-Match and version against the one in force, and leaves the key free ${verifies('contract:17:policy')}`, async () => {
+  it(`compares If-Match and version with the policy in force, and leaves the key free ${verifies('contract:17:policy')}`, async () => {
     await put({ rules: [rule('a')] });
     for (const [document, options] of [
       [{ rules: [rule('b')] }, { ifMatch: '0' }],
@@ -77,7 +77,7 @@ describe('PUT /org/policy', () => {
     expect(await put({ rules: [rule('c')] }, { ifMatch: '*' })).to.include({ version: 3 });
   });
 
-  it('answers a repeat of its key with what is in force', async () => {
+  it('answers a repeat of its key with the policy in force', async () => {
     const document = { rules: [rule('a')] };
     await put(document, { key: 'k' });
     await put({ rules: [rule('b')] });
@@ -86,7 +86,7 @@ describe('PUT /org/policy', () => {
     expect(output).to.include({ version: 2 });
   });
 
-  it(`names the rule that is wrong, by path and id ${verifies('contract:8:names-issue')}`, async () => {
+  it(`names the invalid rule by path and id ${verifies('contract:8:names-issue')}`, async () => {
     const rules = ['a', 'b', 'c'].map((id) => rule(id));
     const wrong = rule('four-eyes', { decision: 'require', quorum: 0 });
     const [issue] = await issuesOf({ rules: [...rules, wrong] });
@@ -102,12 +102,12 @@ describe('PUT /org/policy', () => {
     ]);
   });
 
-  it(`is not for tokens, whatever their scopes ${verifies('contract:3:policy-manage')}`, async () => {
+  it(`refuses tokens, whatever their scopes ${verifies('contract:3:policy-manage')}`, async () => {
     const refused = await rejection(gateway.call(putPolicy, { rules: [] }));
     expect(refused).to.include({ code: 'insufficient_scope' });
   });
 
-  it(`is read as it stood at an earlier moment ${verifies('contract:17:as-of')}`, async () => {
+  it(`shows the policy as of an earlier moment ${verifies('contract:17:as-of')}`, async () => {
     const founded = gateway.clock.now().toISOString();
     gateway.clock.advance(10);
     const { set_at: then } = await put({ rules: [rule('a')] });

@@ -24,8 +24,8 @@ const ENVELOPE: DraftEnvelope = {
   attachments: [{ id: 'upl_1', filename: 'invoice.pdf', content_type: 'application/pdf', content_id: null }],
 };
 
-describe('the manifest of a send', () => {
-  it('says of everything that is sent what it is, as a reader of the frozen bytes finds it', async () => {
+describe('buildSendManifest', () => {
+  it('describes everything that a reader of the frozen bytes finds', async () => {
     const rig = new SendRig();
     const draftId = rig.ports.ids.newId('drf');
     const owner = { mailboxId: 'mbx_0', draftId };

@@ -211,8 +211,8 @@ async function check(history: History, before: DraftState, step: Step): Promise<
   }
 }
 
-describe('a send that people decide about, under random histories', () => {
-  it('takes only the ways of both tables, sends what was approved at most once, and draft and check end together', async () => {
+describe('a send with approval under random histories', () => {
+  it('follows both state tables, sends what was approved at most once, and ends draft and approval together', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => {
         const history = await new History().begin();

@@ -41,14 +41,14 @@ async function notedFor(
 
 const RECIPIENTS = ['bob@example.org', 'carol@example.org', 'dave@example.org', 'anna@example.com'];
 
-describe('the warnings about whom a mail goes to', () => {
+describe('warnings about contacts', () => {
   const first = async (writtenTo: readonly string[], correspondents: readonly string[] | null) => {
     const rig = new CheckedSendRig();
     const warnings = await notedFor(rig, knowing(rig, writtenTo, correspondents), RECIPIENTS);
     return warnings.find(({ code }) => code === 'first_contact');
   };
 
-  it(`name those with whom no earlier mail is known, the mailbox itself left out ${verifies('contract:9:contact-warnings')}`, async () => {
+  it(`names recipients without earlier mail, except the mailbox itself ${verifies('contract:9:contact-warnings')}`, async () => {
     expect(await first(['bob@example.org'], ['carol@example.org'])).to.deep.equal({
       code: 'first_contact',
       severity: 'low',
@@ -57,13 +57,13 @@ describe('the warnings about whom a mail goes to', () => {
     expect(await first(['bob@example.org'], ['carol@example.org', 'dave@example.org'])).to.equal(undefined);
   });
 
-  it('name everyone the gateway did not write to while the index is not complete', async () => {
+  it('names everyone the gateway has not written to when the mirror is incomplete', async () => {
     expect((await first(['bob@example.org'], null))?.text).to.equal(
       'No earlier mail with 2 recipients is known: carol@example.org, dave@example.org.',
     );
   });
 
-  it(`name the addresses that an answer leaves out, everything invisible marked ${verifies('contract:9:contact-warnings')}`, () => {
+  it(`names the addresses that a reply leaves out, with invisible characters marked ${verifies('contract:9:contact-warnings')}`, () => {
     const reason = 'It is no address.';
     const skipped = [
       { address: 'john doe@example.org', reason },
@@ -80,13 +80,13 @@ describe('the warnings about whom a mail goes to', () => {
   });
 });
 
-describe('a policy that trusts whom the mailbox wrote to', () => {
+describe('a policy that trusts recipients the mailbox wrote to', () => {
   const KNOWN = [
     { id: 'known', when: { first_contact: false }, then: { decision: 'allow' } },
     { id: 'others', when: {}, then: { decision: 'require' } },
   ];
 
-  it(`lets a mail to them go out, and no mail to those who only wrote ${verifies('contract:8:recipients')}`, async () => {
+  it(`allows mail to them, and requires approval for those who only wrote ${verifies('contract:8:recipients')}`, async () => {
     const rig = new CheckedSendRig();
     rig.setPolicy(KNOWN);
     const ports = knowing(rig, ['bob@example.org'], ['carol@example.org']);
@@ -99,7 +99,7 @@ describe('a policy that trusts whom the mailbox wrote to', () => {
     }
   });
 
-  it(`is asked again at the commit of an approval ${verifies('contract:8:recipients')}`, async () => {
+  it(`is evaluated again at the commit of an approval ${verifies('contract:8:recipients')}`, async () => {
     const rig = new CheckedSendRig();
     await rig.granted(KEY);
     rig.setPolicy([

@@ -45,13 +45,13 @@ const refused: AttemptEnd = {
   rejected: [],
 };
 
-describe('the end of an attempt', () => {
+describe('endAttempt', () => {
   const first = sendOf(...begun('opn_1'));
   const after = (end: AttemptEnd, ...past: readonly DraftFact[]) =>
     endAttempt(stateAfter(draft, [started, ...past]), first, end, { times: TIMES, now: NOW });
   const unknown: DraftFact = { type: 'DraftSendUnknown', data: { operation_id: 'opn_1', attempt: 1 } };
 
-  it('is written while nobody judged it, and over the judgement that nobody knows', () => {
+  it('records the end when none is recorded or the recorded one is unknown', () => {
     const taken = sent(first, 'server', accepted);
     expect(after(accepted, ...begun('opn_1'))).to.deep.equal([taken]);
     expect(after(accepted, ...begun('opn_1'), unknown)).to.deep.equal([taken]);
@@ -59,7 +59,7 @@ describe('the end of an attempt', () => {
   });
 
   for (const end of [accepted, refused]) {
-    it(`is not written on the send of another operation with the same number of attempts: ${end.kind}`, () => {
+    it(`records nothing on the send of another operation with the same attempt number: ${end.kind}`, () => {
       const judged = [...begun('opn_1'), unknown, givenUp(first, 'person')];
       expect(after(end, ...judged, ...begun('opn_2'))).to.deep.equal([]);
     });

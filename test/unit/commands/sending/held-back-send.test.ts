@@ -16,7 +16,7 @@ const POLICY = policyEntry([
   { id: 'held', when: {}, then: { decision: 'allow', undo_seconds: HELD_FOR_MS / 1_000 } },
 ]);
 
-describe('a direct send that policy holds back', () => {
+describe('a direct send with an undo delay', () => {
   const world = async (options: SendRigOptions = {}) => {
     const rig = new SendRig({ policy: POLICY, ...options });
     const id = await rig.startDraft();
@@ -26,7 +26,7 @@ describe('a direct send that policy holds back', () => {
     return { rig, id, operationId, settle, commitAt };
   };
 
-  it(`is sending until then, and goes out by itself ${verifies('contract:8:send-undo')}`, async () => {
+  it(`waits in state sending, and is sent automatically afterwards ${verifies('contract:8:send-undo')}`, async () => {
     const { rig, id, settle, commitAt } = await world();
     const reply = await rig.send(id, KEY);
     expect(reply).to.deep.include({ status: 'pending_commit', draft_id: id });
@@ -43,7 +43,7 @@ describe('a direct send that policy holds back', () => {
     expect(later.draft).not.to.have.property('commit_at');
   });
 
-  it(`ends with its draft, and gives its place in the quota back ${verifies('contract:8:send-undo')}`, async () => {
+  it(`ends when its draft is discarded, and returns its quota ${verifies('contract:8:send-undo')}`, async () => {
     const { rig, id, operationId, settle } = await world({ kind: 'agent' });
     await rig.send(id, KEY);
     expect(
@@ -65,7 +65,7 @@ describe('a direct send that policy holds back', () => {
     ['before the draft was touched', /^SendIntended$/],
     ['after it was scheduled', /^SendScheduled$/],
   ] as const) {
-    it(`is held back as long when the process died ${title}`, async () => {
+    it(`keeps its delay when the process died ${title}`, async () => {
       const { rig, id, settle, commitAt } = await world();
       expect(await rejection(rig.send(id, KEY, { ports: dyingAfter(rig.ports, types) }))).to.be.instanceOf(
         ProcessGone,

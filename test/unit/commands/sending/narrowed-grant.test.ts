@@ -42,12 +42,12 @@ function narrow({ ports }: SendRig, folderRoles: readonly FolderRole[]): void {
 const KEPT: readonly FolderRole[] = ['inbox', 'sent'];
 const LOST: readonly FolderRole[] = ['sent'];
 
-describe('a reply whose source the grant of its sender does not reach any more', () => {
+describe("a reply whose sender's grant no longer reaches the source folder", () => {
   const held = policyEntry([
     { id: 'held', when: { actions: ['send'] }, then: { decision: 'allow', undo_seconds: 60 } },
   ]);
 
-  it(`does not go out when it was held back ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is not sent after its undo delay ${verifies('contract:3:folder-reach')}`, async () => {
     for (const [folders, code] of [[KEPT, undefined], [LOST, 'insufficient_scope']] as const) {
       const rig = new SendRig({ kind: 'agent', policy: held });
       const id = await startReply(rig);
@@ -67,7 +67,7 @@ describe('a reply whose source the grant of its sender does not reach any more',
     return rig;
   };
 
-  it(`is not sent by a commit, though it was approved ${verifies('contract:10:invalidated')}`, async () => {
+  it(`is not sent by a commit, although it was approved ${verifies('contract:10:invalidated')}`, async () => {
     const rig = await approved();
     narrow(rig, LOST);
     const error = await rejection(rig.commit(KEY));

@@ -249,7 +249,7 @@ async function check(history: History, before: DraftState, step: Step): Promise<
 }
 
 describe('a send under random histories', () => {
-  it('takes only the ways of the table, sends nothing twice, and comes to an end', async () => {
+  it('follows the state table, sends nothing twice, and ends', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => {
         const history = await new History().begin();

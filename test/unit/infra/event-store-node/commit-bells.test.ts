@@ -29,8 +29,8 @@ async function hasRung(bell: CommitListener): Promise<boolean> {
   return before;
 }
 
-describe('commit bells', () => {
-  it('ring for the streams of a commit and for who listens to all, and for nobody else', async () => {
+describe('CommitNotifier', () => {
+  it('wakes listeners to the streams of a commit and to all streams, and no others', async () => {
     const bells = new CommitNotifier();
     const [mine, other, all] = [bells.listen('a-1'), bells.listen('b-1'), bells.listen()];
     bells.ring([inStream('a-1'), inStream('c-1')]);
@@ -43,7 +43,7 @@ describe('commit bells', () => {
     expect(await hasRung(other)).to.equal(true);
   });
 
-  it('forget nothing that rang between the reset and the wait', async () => {
+  it('keeps a signal that came between the reset and the wait', async () => {
     const bells = new CommitNotifier();
     const bell = bells.listen('a-1');
     bell.reset();
@@ -54,7 +54,7 @@ describe('commit bells', () => {
     expect(await hasRung(bell)).to.equal(false);
   });
 
-  it('are silent once they are disposed of', async () => {
+  it('wakes no listener that is disposed of', async () => {
     const bells = new CommitNotifier();
     const bell = bells.listen('a-1');
     bell[Symbol.dispose]();

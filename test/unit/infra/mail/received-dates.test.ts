@@ -74,13 +74,13 @@ const connect = (folder: Folder): { client: FolderClient; connection: ImapConnec
   return { client, connection: new ImapConnection(client as unknown as ImapFlow, options) };
 };
 
-describe('received dates', () => {
+describe('ReceivedDatesCache', () => {
   const look = async (cache: ReceivedDatesCache, connection: ImapConnection): Promise<number[]> => {
     const folder = await connection.open('INBOX', 'read');
     return [...(await cache.current(connection, 'mbx_test', folder)).uids];
   };
 
-  it('hold what arrived while a scan was answered, also when as many messages went', async () => {
+  it('includes messages that arrived during a scan, even when as many left', async () => {
     const folder = new Folder();
     const cache = new ReceivedDatesCache();
     const { client, connection } = connect(folder);
@@ -92,7 +92,7 @@ describe('received dates', () => {
     expect(await look(cache, connection)).to.include(4);
   });
 
-  it('hold what this connection has seen, when another one that saw less was slower', async () => {
+  it('includes what this connection has seen when another one was behind', async () => {
     const folder = new Folder();
     const cache = new ReceivedDatesCache();
     const [near, far] = [connect(folder), connect(folder)];

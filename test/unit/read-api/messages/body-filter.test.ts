@@ -32,8 +32,8 @@ const acting = (filter: object) => ({
   cardinality: { max: 9 },
 });
 
-describe('a filter on what messages say', () => {
-  it(`needs messages:body, wherever it stands in the filter ${verifies('contract:3:body-filter')}`, async () => {
+describe('a filter on message text', () => {
+  it(`requires messages:body anywhere in the filter ${verifies('contract:3:body-filter')}`, async () => {
     const { rig } = recording('messages:read', 'messages:trash');
     for (const filter of FILTERS) {
       const refused = {
@@ -47,7 +47,7 @@ describe('a filter on what messages say', () => {
     await rig.invoke(queryEmail, { select: { filter: { seen: true } }, view: 'count' }, null);
   });
 
-  it(`is a recorded read, also where nothing matches ${verifies('contract:3:body-filter')}`, async () => {
+  it(`is recorded as a read, even when nothing matches ${verifies('contract:3:body-filter')}`, async () => {
     const { rig, reads } = recording('messages:read', 'messages:body', 'messages:trash');
     await rig.invoke(queryEmail, { select: { filter: { seen: true } }, view: 'count' }, null);
     expect(reads).to.deep.equal([]);

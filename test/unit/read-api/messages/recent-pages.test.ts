@@ -72,8 +72,8 @@ const MAILBOX = {
   trustedAuthservIds: [],
 } as unknown as Viewing['mailbox'];
 
-describe('a page of messages', () => {
-  it('is read once while its version is true, and shown with the same items', async () => {
+describe('showPage', () => {
+  it('reads once per version, and returns the same items', async () => {
     const rig = indexed();
     const { items } = await rig.show(viewing());
     expect((await rig.show(viewing())).items).to.equal(items);
@@ -85,7 +85,7 @@ describe('a page of messages', () => {
     expect(rig.pagesRead).to.equal(2);
   });
 
-  it('is read again for another view, grant or query, and for a mailbox that changed', async () => {
+  it('reads again for another view, grant or query, and when the mailbox changed', async () => {
     const rig = indexed();
     await rig.show(viewing());
     const access = { ...viewing().access, folderRoles: ['inbox'] as const };
@@ -97,7 +97,7 @@ describe('a page of messages', () => {
     expect(items[0]?.folder?.role).to.equal('archive');
   });
 
-  it(`says that its texts are of others, and who wrote for the first time, in every view with text ${verifies('contract:4:origin')}`, async () => {
+  it(`marks text as external and first contacts in every view with text ${verifies('contract:4:origin')}`, async () => {
     for (const view of ['summary', 'headers', 'full'] as const) {
       const { items } = await indexed().show(viewing({ view }));
       expect(items[0])
@@ -108,7 +108,7 @@ describe('a page of messages', () => {
     expect(items).to.deep.equal([{ id: 'msg_1' }]);
   });
 
-  it('is read again until the index is complete and knows who wrote for the first time', async () => {
+  it('reads again until the mirror is complete and first contacts are known', async () => {
     const rig = indexed();
     rig.isComplete = false;
     expect((await rig.show(viewing())).items[0]).not.to.have.property('security');
@@ -116,7 +116,7 @@ describe('a page of messages', () => {
     expect((await rig.show(viewing())).items[0]?.security).to.deep.equal({ first_contact: true });
   });
 
-  it('is read for each request with text, in the full view, after a cursor and without a version', async () => {
+  it('reads for each request with text, in the full view, after a cursor and without a version', async () => {
     const body = { format: 'text', chars: 10, offset: 0 } as unknown as Viewing['body'];
     const after = { value: 0, folderNumber: 1, uid: 1 };
     const asked: readonly (readonly [Viewing, MailQuery, string | null])[] = [

@@ -17,7 +17,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const DRAFT = 'drf_00000000000000000000000001';
 const READS: readonly MailboxScope[] = ['messages:read', 'drafts:read'];
 
-describe('what a grant shows of operations, approvals and drafts', () => {
+describe('reading of operations, approvals and drafts', () => {
   let rig: CheckRig;
   beforeEach(() => {
     rig = checkRig();
@@ -40,7 +40,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
       (error: unknown) => (error as { readonly code: string }).code,
     );
 
-  it(`is bound to its folders, and to nobody else's right ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is limited to the folders of the grant, but not for requester and approver ${verifies('contract:3:folder-reach')}`, async () => {
     const waiting = await rig.ask([rig.arrive('INBOX'), rig.arrive('Trash')], 'archive');
     const approval_id = waiting.approval?.id ?? '';
     const looked = async (by: Caller): Promise<readonly string[]> => [
@@ -60,7 +60,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
     expect(await looked(approver), 'an approver').to.deep.equal(['ok', 'ok', 'ok']);
   });
 
-  it(`is bound also where nothing waited ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is limited to the folders when there was no approval too ${verifies('contract:3:folder-reach')}`, async () => {
     const { operation_id } = await rig.ask([rig.arrive('Archive')], 'trash');
     expect(await asked(colleague(['archive', 'trash']), getOperation, { operation_id })).to.equal('ok');
     expect(await asked(colleague(['archive']), getOperation, { operation_id })).to.equal('not_found');
@@ -112,7 +112,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
     return operationId;
   };
 
-  it(`shows an answer where its source lay, with what it quotes and its send ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is allowed for a reply when the grant reaches its source folder ${verifies('contract:3:folder-reach')}`, async () => {
     const operation_id = await drafted(rig.arrive('INBOX'));
     const looked = async (by: Caller): Promise<readonly string[]> => [
       await asked(by, getOperation, { operation_id }),
@@ -129,13 +129,13 @@ describe('what a grant shows of operations, approvals and drafts', () => {
     expect(await listed(colleague(['inbox']))).to.equal(1);
   });
 
-  it('shows any other draft wherever the folders lead', async () => {
+  it('is allowed for any other draft, whatever the folders', async () => {
     const operation_id = await drafted(null);
     expect(await asked(colleague(['archive']), readDraft, { draft_id: DRAFT })).to.equal('ok');
     expect(await asked(colleague(['archive']), getOperation, { operation_id })).to.equal('ok');
   });
 
-  it(`needs the scopes of the approval for its operation ${verifies('contract:3:operation-scopes')}`, async () => {
+  it(`requires the scopes of the approval for its operation ${verifies('contract:3:operation-scopes')}`, async () => {
     const { operation_id } = await rig.ask([rig.arrive('INBOX')], 'trash');
     const without = (caller: Caller): Caller => {
       const orgScopes = new Set<Scope>(['org:read']);

@@ -12,8 +12,8 @@ interface Answer {
 }
 const UNCHANGED = { added: [], removed: [], changed: [], reordered: false, default_changed: false };
 
-describe('the versions of a policy', () => {
-  it(`say who changed which rules, newest first, page by page ${verifies('contract:17:policy-versions')}`, async () => {
+describe('list_policy_versions', () => {
+  it(`returns who changed which rules, newest first, page by page ${verifies('contract:17:policy-versions')}`, async () => {
     const gateway = await startMemoryGateway();
     for (const document of [
       { rules: [rule('a'), rule('b')] },

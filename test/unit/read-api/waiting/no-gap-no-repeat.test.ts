@@ -145,7 +145,7 @@ class Play {
 }
 
 describe('cursors of waits', () => {
-  it(`leave nothing out and tell nothing twice, whichever process answers and whatever it has in memory ${verifies('contract:5:no-gap-no-repeat', 'contract:5:begins-to-match')}`, async () => {
+  it(`omits and repeats nothing, whichever process answers and whatever it has in memory ${verifies('contract:5:no-gap-no-repeat', 'contract:5:begins-to-match')}`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, (taken) => Play.through(taken)),
       { numRuns: 60 },

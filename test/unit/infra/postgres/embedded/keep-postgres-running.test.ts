@@ -24,7 +24,7 @@ function fakeServer(pid: number): PostgresProcess & { readonly end: () => void; 
 }
 
 describe('keepRunning', () => {
-  it('stops a server whose restart was under way when the stop came', async () => {
+  it('stops a server that is restarting when the stop arrives', async () => {
     const [first, second] = [fakeServer(1), fakeServer(2)];
     const restart = Promise.withResolvers<PostgresProcess>();
     const asked = Promise.withResolvers<undefined>();

@@ -77,8 +77,8 @@ async function askedToSend(
   return { manifest, frozen: message.frozen, state: await asked(rig, manifest, supersedes) };
 }
 
-describe('the preview of a check', () => {
-  it(`answers the manifest, its hash and what will be sent ${verifies('contract:9:preview')}`, async () => {
+describe('approval_preview', () => {
+  it(`returns the manifest, its hash and what will be sent ${verifies('contract:9:preview')}`, async () => {
     const rig = new SendRig();
     const { manifest, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
     const preview = await approvalPreview(rig, state, CHECK);
@@ -94,7 +94,7 @@ describe('the preview of a check', () => {
     expect(preview.html).to.include("default-src 'none'").and.to.include('Hello');
   });
 
-  it(`tells what is different from the previous request ${verifies('contract:9:preview')}`, async () => {
+  it(`shows what is different from the previous request ${verifies('contract:9:preview')}`, async () => {
     const rig = new SendRig();
     const draftId = await rig.startDraft();
     const first = await askedToSend(rig, 'opn_1', draftId);
@@ -116,7 +116,7 @@ describe('the preview of a check', () => {
     expect(earlier.text, 'the text of that version, not of the one now').to.include('Subject: Version 1');
   });
 
-  it('shows nothing in place of a text or a message that was altered or erased', async () => {
+  it('shows nothing in place of an altered or erased text or message', async () => {
     const rig = new SendRig();
     const { manifest, frozen, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
     const other: OperationState = await asked(rig, {
@@ -143,7 +143,7 @@ describe('the preview of a check', () => {
     expect(erased.text).to.include('was erased');
   });
 
-  it('shows the messages of actions as they are now', async () => {
+  it('shows messages in their current state', async () => {
     const rig = new SendRig();
     const mailbox = rig.ports.directory.state.mailboxes.get('mbx_0');
     const [inbox] = mailbox?.folders ?? [];
