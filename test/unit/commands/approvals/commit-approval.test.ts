@@ -135,7 +135,7 @@ describe('approval_commit of message actions', () => {
     expect((await rig.typesOf(reply)).at(-1)).to.equal('ApprovalInvalidated');
   });
 
-  /** What can change in the directory between approval and commit, and why the check then ends. */
+  /** What can change in the directory between approval and commit, and why the approval then ends. */
   const losses: readonly (readonly [why: string, change: (rig: CheckRig) => void])[] = [
     [
       'policy_stricter',

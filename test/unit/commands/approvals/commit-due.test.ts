@@ -11,7 +11,7 @@ describe('scheduled work on approvals', () => {
   let rig: CheckRig;
   let reply: OperationReply;
 
-  /** A check that is held back for a minute after its last vote. */
+  /** An approval with an undo delay of a minute after its last vote. */
   const held = async (): Promise<void> => {
     rig = checkRig();
     rig.rules({ ...CHECKED, then: { decision: 'require', undo_seconds: 60 } });

@@ -118,7 +118,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'deny', rule_id: 'checked', policy_version: 2 },
+    policy: { decision: 'deny', rule_id: CHECKED.id, policy_version: 2 },
   },
   'policy requires more approvals now': {
     change: ({ rig }) => {
@@ -126,7 +126,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
+    policy: { decision: 'require', rule_id: CHECKED.id, policy_version: 2 },
   },
   'policy requires a higher role now': {
     change: ({ rig }) => {
@@ -134,7 +134,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
+    policy: { decision: 'require', rule_id: CHECKED.id, policy_version: 2 },
   },
   'the destination in the manifest was replaced': {
     change: (scene) => {

@@ -45,7 +45,7 @@ const inManifest = ({ rig, operationStream }: Scene, from: string, to: string): 
   });
 };
 
-const policyOf = (then: object) => [{ id: 'checked', when: { actions: ['send'] }, then }];
+const policyOf = (then: object) => [{ id: 'required', when: { actions: ['send'] }, then }];
 
 interface Tampering {
   readonly change: (scene: Scene) => unknown;

@@ -13,7 +13,7 @@ const NOTES = {
   content_type: 'text/plain',
   content_base64: Buffer.from('notes').toString('base64'),
 };
-const CHECK = {
+const REQUIRE = {
   decision: 'require',
   quorum: 1,
   approver_role: 'owner',
@@ -21,7 +21,7 @@ const CHECK = {
   decision_ttl: 3_600,
   commit_ttl: 3_600,
 } as const;
-const wants = (then: typeof CHECK | { readonly decision: 'deny' }): SendRigOptions => ({
+const wants = (then: typeof REQUIRE | { readonly decision: 'deny' }): SendRigOptions => ({
   policy: policyEntry([{ id: 'drafts', when: { actions: ['draft_edit'] }, then }]),
 });
 
@@ -70,7 +70,7 @@ describe('email_act on drafts', () => {
     expect(hash).to.equal((await rig.draft(id)).current?.content_hash);
   });
 
-  for (const then of [{ decision: 'deny' }, CHECK] as const) {
+  for (const then of [{ decision: 'deny' }, REQUIRE] as const) {
     const { decision } = then;
     it(`previews in full when policy says ${decision}, and refuses the change with its key free`, async () => {
       const rig = new SendRig(wants(then));

@@ -37,7 +37,7 @@ const EXPUNGE: Table = {
   execute_or_request_approval: TABLE.prepare,
   execute: { allow: 'approval_required', require: 'approval_required', deny: 'policy_denied' },
 };
-/** A draft has no check of its own. */
+/** A draft has no approval of its own. */
 const UNSUPPORTED = {
   allow: 'operation_unsupported',
   require: 'operation_unsupported',

@@ -7,7 +7,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const after = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
 
-/** As much of a check as its outcome rests on, its first commit begun now. */
+/** The part of an approval that its outcome depends on, with its first commit started now. */
 const attempt = { number: 1, startedAt: NOW.toISOString(), firstAt: NOW.toISOString(), error: null };
 const committing = {
   phase: 'committing',

@@ -26,7 +26,7 @@ function under(
 }
 
 const REQUIRE = {
-  id: 'checked',
+  id: 'required',
   when: { actions: ['archive', 'expunge'] },
   then: { decision: 'require', quorum: 1 },
 };

@@ -27,7 +27,7 @@ async function granted(rig = new CheckedSendRig()) {
   const operationId = rig.operationId(KEY);
   const status = async () => approvalStatusOf(await rig.operation(operationId), rig.ports.clock.now());
   const settle = () => settleSend(rig.newRun(), { operationId, orgId: 'org_1' });
-  /** What the worker does with a check that is due. */
+  /** What the sweeper does with an approval that is due. */
   const commitDueNow = async (ports = rig.newRun()) => {
     const { approval } = await rig.operation(operationId);
     expect(Date.parse(commitAtOf(approval) ?? 'never')).to.be.at.most(ports.clock.now().getTime());
@@ -304,7 +304,7 @@ describe('an interrupted commit of a send', () => {
     rig.submission.course = ACCEPT;
     await settle();
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'pending_commit']);
-    expect(rig.submission.taken, 'its check says when').to.deep.equal([]);
+    expect(rig.submission.taken, 'its approval says when').to.deep.equal([]);
     expect((await rig.commit(KEY, rig.newRun())).draft).to.include({ status: 'sent' });
   });
 

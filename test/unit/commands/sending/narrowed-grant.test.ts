@@ -80,12 +80,12 @@ describe("a reply whose sender's grant no longer reaches the source folder", () 
 
   it(`ends its approval while that waits ${verifies('contract:10:invalidated')}`, async () => {
     const rig = await approved();
-    const check = { operationId: rig.operationId(KEY), orgId: 'org_1' };
+    const open = { operationId: rig.operationId(KEY), orgId: 'org_1' };
     narrow(rig, KEPT);
-    expect(await invalidateMissingTargets(rig.ports, check, { asksServer: false })).to.equal(false);
+    expect(await invalidateMissingTargets(rig.ports, open, { asksServer: false })).to.equal(false);
     narrow(rig, LOST);
-    expect(await invalidateMissingTargets(rig.ports, check, { asksServer: false })).to.equal(true);
-    const { approval } = await rig.operation(check.operationId);
+    expect(await invalidateMissingTargets(rig.ports, open, { asksServer: false })).to.equal(true);
+    const { approval } = await rig.operation(open.operationId);
     expect(endOf(approval)).to.have.nested.property('why.reason', 'grant_gone');
   });
 });

@@ -21,7 +21,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   return (error as { code?: string }).code ?? String(error);
 };
 
-/** A draft in review, and the ids of its check. */
+/** A draft in review, and the ids of its approval. */
 async function asked(rig = new CheckedSendRig()) {
   const id = await rig.startDraft(['bob@example.org', 'carol@example.org']);
   const reply = await rig.ask(id, KEY);

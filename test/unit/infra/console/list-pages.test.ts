@@ -17,7 +17,7 @@ interface ListPages {
 
 const LARGEST_PAGE = 4;
 const PAGE = 2;
-/** Two checks may be of the same moment. */
+/** Two approvals may have the same time. */
 const rowOf = (n: number): Row => ({
   id: `chk_${String(n).padStart(3, '0')}`,
   created_at: new Date(Math.floor(n / 2) * 1_000).toISOString(),

@@ -20,13 +20,13 @@ describe('monitor_approval', () => {
   });
   afterEach(() => world.stop());
 
-  const ask = async (name: string, check: SampleCheck = {}): Promise<string> => {
+  const ask = async (name: string, changes: SampleCheck = {}): Promise<string> => {
     const { orgId, userId } = world.gateway.org;
     await askedFor(world.gateway.events, name, {
       orgId,
       requester: userId,
       mailboxId: world.mailboxId,
-      ...check,
+      ...changes,
     });
     await world.caughtUp(ports);
     return `chk_${name}`;

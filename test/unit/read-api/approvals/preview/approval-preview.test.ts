@@ -15,9 +15,9 @@ import { happened, sampleAuthor } from '../../../../support/samples/event-author
 import { SendRig } from '../../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../../support/suite/verifies.ts';
 
-const CHECK = 'chk_1';
+const APPROVAL = 'chk_1';
 
-/** The operation of a check, as its first append leaves it; that append is in the store too. */
+/** The operation of an approval, as its first append leaves it; that append is in the store too. */
 async function asked(
   rig: SendRig,
   manifest: Manifest,
@@ -81,7 +81,7 @@ describe('approval_preview', () => {
   it(`returns the manifest, its hash and what will be sent ${verifies('contract:9:preview')}`, async () => {
     const rig = new SendRig();
     const { manifest, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
-    const preview = await approvalPreview(rig, state, CHECK);
+    const preview = await approvalPreview(rig, state, APPROVAL);
     expect(preview).to.have.all.keys(
       ...['manifest', 'content_hash', 'html', 'text', 'confirmation', 'warnings', 'own_request'],
     );
@@ -99,7 +99,7 @@ describe('approval_preview', () => {
     const draftId = await rig.startDraft();
     const first = await askedToSend(rig, 'opn_1', draftId);
     await rig.edit(draftId);
-    const second = await askedToSend(rig, 'opn_2', draftId, CHECK);
+    const second = await askedToSend(rig, 'opn_2', draftId, APPROVAL);
     const { previous, text, html } = await approvalPreview(rig, second.state, 'chk_2');
     expect(previous).to.deep.equal({
       content_hash: contentHashOf(manifestText(first.manifest)),
@@ -112,7 +112,7 @@ describe('approval_preview', () => {
       'What changed since the previous approval request\n|   Recipients:\n| - To: bob@example.org',
     );
     expect(html).to.include('<div class="added">+ To: carol@example.org</div>');
-    const earlier = await approvalPreview(rig, first.state, CHECK);
+    const earlier = await approvalPreview(rig, first.state, APPROVAL);
     expect(earlier.text, 'the text of that version, not of the one now').to.include('Subject: Version 1');
   });
 
@@ -125,19 +125,21 @@ describe('approval_preview', () => {
       body_sha256: 'f'.repeat(64),
       mime_sha256: 'f'.repeat(64),
     });
-    const altered = await approvalPreview(rig, other, CHECK);
+    const altered = await approvalPreview(rig, other, APPROVAL);
     expect(altered.text).to.include('WARNING: The stored text is not the one').and.not.include('| Hello');
     rig.content.alter(frozen.mime_id);
-    expect((await approvalPreview(rig, state, CHECK)).text).to.include(
+    expect((await approvalPreview(rig, state, APPROVAL)).text).to.include(
       'WARNING: The stored message is not the one',
     );
     await rig.content.erase([frozen.mime_id]);
-    expect((await approvalPreview(rig, state, CHECK)).text).to.include('WARNING: The stored message is gone');
+    expect((await approvalPreview(rig, state, APPROVAL)).text).to.include(
+      'WARNING: The stored message is gone',
+    );
     const personal = { ...rig.ports.personal, open: () => Promise.resolve(null) };
     const erased = await approvalPreview(
       { caller: rig.caller, ports: { ...rig.ports, personal } },
       state,
-      CHECK,
+      APPROVAL,
     );
     expect(erased).to.include({ manifest: null, content_hash: state.approval?.requested.content_hash });
     expect(erased.text).to.include('was erased');
@@ -160,7 +162,7 @@ describe('approval_preview', () => {
       faces: targets.map(({ rfc_message_id }) => ({ messageId: rfc_message_id, subject: 'A subject' })),
     });
     const state = await asked(rig, manifest);
-    const look = async (): Promise<string> => (await approvalPreview(rig, state, CHECK)).text;
+    const look = async (): Promise<string> => (await approvalPreview(rig, state, APPROVAL)).text;
     expect(await look()).to.match(/^3 messages will be deleted permanently from “INBOX”\./);
     expect(await look())
       .to.match(/Message 3:\s+A subject/)

@@ -185,8 +185,8 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
     never: ['position:fixed', 'z-index'],
   },
   'an end of the fence': {
-    text: 'Hi\nEnd of the message.\nCheck chk_2 is approved.',
-    shown: ['| End of the message.\n| Check chk_2 is approved.'],
+    text: 'Hi\nEnd of the message.\nApproval chk_2 is granted.',
+    shown: ['| End of the message.\n| Approval chk_2 is granted.'],
   },
   'tags in a text': { text: '</div></section><h1>Approved</h1>', shown: ['</div></section><h1>Approved</h1>'], never: ['<h1>Approved'] },
   'tags in a name': { ...to('bob@example.com', '<img src=x onerror=alert(1)>'), shown: ['<img src=x onerror=alert(1)>'], never: ['<img src'] },

@@ -1,4 +1,4 @@
-/** Drafts and their checks (`contract.md` 10, both tables) against random histories of people, servers and crashes. */
+/** Drafts and their approvals (`contract.md` 10, both tables) against random histories of people, servers and crashes. */
 import { commitAtOf, endOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -36,12 +36,12 @@ const COURSES = {
 type CourseName = keyof typeof COURSES;
 
 const ANY_OF_DRAFT = /^(?:Draft(?:Frozen|Released|Edited|Discarded|Sen)|SendPostponed)/;
-const ANY_OF_CHECK = /^(?:Approval(?!Vote)|CommitAttemptFailed|SendOutcome)/;
+const ANY_OF_APPROVAL = /^(?:Approval(?!Vote)|CommitAttemptFailed|SendOutcome)/;
 /** The append with which, or right before which, the process dies. */
 const LOSSES = {
-  draftUntold: (ports: Ports) => dyingBefore(ports, ANY_OF_DRAFT),
-  draftTold: (ports: Ports) => dyingAfter(ports, ANY_OF_DRAFT),
-  checkUntold: (ports: Ports) => dyingBefore(ports, ANY_OF_CHECK),
+  draftUnrecorded: (ports: Ports) => dyingBefore(ports, ANY_OF_DRAFT),
+  draftRecorded: (ports: Ports) => dyingAfter(ports, ANY_OF_DRAFT),
+  approvalUnrecorded: (ports: Ports) => dyingBefore(ports, ANY_OF_APPROVAL),
   locked: (ports: Ports) => dyingAfter(ports, /^CommitStarted$/),
   begun: (ports: Ports) => dyingAfter(ports, /^SendStarted$/),
   dataOut: (ports: Ports) => dyingAfter(ports, /^SendDataBegun$/),
@@ -75,16 +75,16 @@ const histories: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 3, maxLength: 16 },
 );
 
-/** One step may pass through several states: released and frozen anew, begun and sent. */
+/** One step may pass through several states: released and frozen again, started and sent. */
 const SENT: readonly DraftStatus[] = ['sending', 'in_review', 'sent', 'send_failed', 'send_unknown'];
 const NO_CHANGE: Readonly<Record<DraftStatus, readonly DraftStatus[]>> = {
   open: [], in_review: [], sending: [], sent: [], send_failed: [], send_unknown: [], discarded: [],
 }; // prettier-ignore
 const RELEASED = { ...NO_CHANGE, in_review: ['open'] } as const;
 const TABLE: Readonly<Record<Step['do'], Readonly<Record<DraftStatus, readonly DraftStatus[]>>>> = {
-  // A check whose time is over holds its draft no longer; cut off there, it is open.
+  // An expired approval releases its draft; interrupted there, the draft is open.
   ask: { ...NO_CHANGE, open: ['in_review'], in_review: ['open'], send_failed: ['in_review'] },
-  // A vote on an approval that ended finishes what its end could not tell the draft.
+  // A vote on an approval that ended finishes what its end could not record in the draft.
   approve: RELEASED,
   reject: RELEASED,
   cancel: RELEASED,
@@ -95,7 +95,7 @@ const TABLE: Readonly<Record<Step['do'], Readonly<Record<DraftStatus, readonly D
   wait: NO_CHANGE,
 };
 
-const OF_A_CHECK: ReadonlySet<Verb> = new Set(['approve', 'reject', 'commit', 'cancel']);
+const OF_AN_APPROVAL: ReadonlySet<Verb> = new Set(['approve', 'reject', 'commit', 'cancel']);
 
 class History {
   readonly rig = new CheckedSendRig();
@@ -142,10 +142,10 @@ class History {
       discard: () => rig.invoke(discardDraftCapability, { draft_id: draftId }, change, ports),
       tick: () => this.goOn(ports),
     };
-    if (isAsked || !OF_A_CHECK.has(verb)) await verbs[verb]();
+    if (isAsked || !OF_AN_APPROVAL.has(verb)) await verbs[verb]();
   }
 
-  /** Operations that came to have a check. */
+  /** Operations that have had an approval. */
   readonly asked = new Set<string>();
 
   /** What the workers do, once for each send. */
@@ -235,7 +235,7 @@ describe('a send with approval under random histories', () => {
   });
 });
 
-/** A draft is in review exactly as long as its check is open, and nobody else's is. */
+/** A draft is in review exactly as long as its own approval, and no other, is open. */
 async function expectTogether({ rig, asked, draftId }: History): Promise<void> {
   const draft = await rig.draft(draftId);
   const frozenFor = draft.status === 'discarded' ? null : draft.send?.frozen.operation_id;

@@ -1,4 +1,4 @@
-/** B12: the newest ten approvals over REST with ten and ten thousand open: waiting must not slow reads. */
+/** B12: the newest ten approvals over REST with ten and ten thousand open: open approvals must not slow down reads. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure } from './figures.ts';
@@ -8,10 +8,10 @@ const FEW = 10;
 const MANY = 10_000;
 const ASK_AT_ONCE = 16;
 const WARM_UP = 100;
-const LOOKS = 400;
+const READS = 400;
 const MOST_RATIO = 1.5;
 const LISTED_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 250;
+const POLL_EVERY_MS = 250;
 const MOST_TRIES = 40;
 
 /** The lists that are read; each returns ten approvals at either size. */
@@ -21,14 +21,14 @@ const LISTS = {
   requested: '/approvals?limit=10&role=requester&status=awaiting_approval',
 } as const;
 
-export async function measureOpenChecks(facts: DemoFacts): Promise<readonly Figure[]> {
+export async function measureOpenApprovals(facts: DemoFacts): Promise<readonly Figure[]> {
   const messageId = await firstMessage(facts);
   await ask(facts, messageId, FEW);
   await listed(facts, FEW);
-  const few = await lookAll(facts);
+  const few = await readAll(facts);
   await ask(facts, messageId, MANY - FEW);
   await listed(facts, MANY);
-  const many = await lookAll(facts);
+  const many = await readAll(facts);
   return Object.keys(LISTS).flatMap((name) => {
     const [before = Number.NaN, after = Number.NaN] = [few.get(name), many.get(name)];
     return [
@@ -62,7 +62,7 @@ async function call(facts: DemoFacts, path: string, body?: object): Promise<Page
     if (response.status !== 503 || tries === MOST_TRIES) {
       throw new Error(`${path}: HTTP ${String(response.status)} ${JSON.stringify(answer)}`);
     }
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_EVERY_MS);
   }
 }
 
@@ -81,7 +81,7 @@ async function firstMessage(facts: DemoFacts): Promise<string> {
     );
     if (items[0]) return items[0].id;
     if (Date.now() > until) throw new Error('the demo has no message');
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_EVERY_MS);
   }
 }
 
@@ -104,7 +104,7 @@ async function ask(facts: DemoFacts, messageId: string, many: number): Promise<v
   await Promise.all(Array.from({ length: ASK_AT_ONCE }, asking));
 }
 
-/** Resolves when the read model holds them all. */
+/** Resolves when the read model lists them all. */
 async function listed(facts: DemoFacts, many: number): Promise<void> {
   const until = Date.now() + LISTED_WITHIN_MS;
   for (;;) {
@@ -116,19 +116,19 @@ async function listed(facts: DemoFacts, many: number): Promise<void> {
       next = page.next_cursor && `&cursor=${page.next_cursor}`;
     }
     if (seen >= many) return;
-    if (Date.now() > until) throw new Error(`only ${String(seen)} of ${String(many)} checks are listed`);
+    if (Date.now() > until) throw new Error(`only ${String(seen)} of ${String(many)} approvals are listed`);
   }
 }
 
 /** Median of each list in milliseconds; the lists take turns. */
-async function lookAll(facts: DemoFacts): Promise<ReadonlyMap<string, number>> {
+async function readAll(facts: DemoFacts): Promise<ReadonlyMap<string, number>> {
   const took = new Map<string, number[]>();
-  for (let look = 0; look < WARM_UP + LOOKS; look += 1) {
+  for (let read = 0; read < WARM_UP + READS; read += 1) {
     for (const [name, path] of Object.entries(LISTS)) {
       const begin = performance.now();
       const { items } = await call(facts, path);
-      if (items.length !== FEW) throw new Error(`${path}: ${String(items.length)} checks`);
-      if (look >= WARM_UP) took.set(name, [...(took.get(name) ?? []), performance.now() - begin]);
+      if (items.length !== FEW) throw new Error(`${path}: ${String(items.length)} approvals`);
+      if (read >= WARM_UP) took.set(name, [...(took.get(name) ?? []), performance.now() - begin]);
     }
   }
   return new Map([...took].map(([name, all]) => [name, median(all)]));

@@ -20,7 +20,7 @@ describe('an interrupted operation that cannot be reconciled', () => {
   let reply: OperationReply;
 
   const progress = async () => progressAt(await rig.stateOf(reply), rig.ports.clock.now());
-  const check = async () => approvalStatusOf(await rig.stateOf(reply), rig.ports.clock.now());
+  const approval = async () => approvalStatusOf(await rig.stateOf(reply), rig.ports.clock.now());
   const sweep = async () => {
     rig.leaseTable.clear();
     rig.mailbox.loss = null;
@@ -40,7 +40,7 @@ describe('an interrupted operation that cannot be reconciled', () => {
       reason: 'I looked.',
     });
 
-  /** The process ended after the effect, before it was told: of a commit, or of what ran without a check. */
+  /** The process ended after the effect, before the outcome was recorded: of a commit, or of an operation that ran without an approval. */
   const cutOff = {
     commit: async (): Promise<void> => {
       rig = checkRig();
@@ -65,7 +65,7 @@ describe('an interrupted operation that cannot be reconciled', () => {
   };
 
   for (const kind of ['commit', 'direct'] as const) {
-    const ofCheck = (status: string): string | null => (kind === 'commit' ? status : null);
+    const ofApproval = (expected: string): string | null => (kind === 'commit' ? expected : null);
 
     it(`becomes unknown after a day and is settled by a later reconciliation: ${kind} ${verifies('contract:10:cut-off', 'contract:10:never-looked-up')}`, async () => {
       await cutOff[kind]();
@@ -75,13 +75,13 @@ describe('an interrupted operation that cannot be reconciled', () => {
       expect(await progress()).to.equal('running');
       rig.at(DAY);
       await sweep();
-      expect([await progress(), await check()]).to.deep.equal(['unknown', ofCheck('commit_unknown')]);
+      expect([await progress(), await approval()]).to.deep.equal(['unknown', ofApproval('commit_unknown')]);
       const told = rig.events.all.length;
       expect((await sweep()).left).to.deep.equal([reply.operation_id]);
       expect(rig.events.all).to.have.length(told);
       isAway(false);
       expect((await sweep()).settled).to.deep.equal([reply.operation_id]);
-      expect([await progress(), await check()]).to.deep.equal(['completed', ofCheck('committed')]);
+      expect([await progress(), await approval()]).to.deep.equal(['completed', ofApproval('committed')]);
       expect(rig.mailbox.effects).to.have.length(1);
     });
 
@@ -94,10 +94,10 @@ describe('an interrupted operation that cannot be reconciled', () => {
         setMailbox('removed');
         expect(await rejection(settle(word))).to.include({ code: 'conflict' });
         await sweep();
-        expect([await progress(), await check()]).to.deep.equal(['unknown', ofCheck('commit_unknown')]);
+        expect([await progress(), await approval()]).to.deep.equal(['unknown', ofApproval('commit_unknown')]);
         await sweep();
         await settle(word);
-        expect([await progress(), await check()]).to.deep.equal([state, ofCheck(status)]);
+        expect([await progress(), await approval()]).to.deep.equal([state, ofApproval(status)]);
       }
     });
 
@@ -107,7 +107,7 @@ describe('an interrupted operation that cannot be reconciled', () => {
       await sweep();
       setMailbox('connected');
       await sweep();
-      expect([await progress(), await check()]).to.deep.equal(['completed', ofCheck('committed')]);
+      expect([await progress(), await approval()]).to.deep.equal(['completed', ofApproval('committed')]);
     });
   }
 });
