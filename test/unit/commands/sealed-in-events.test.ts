@@ -18,7 +18,7 @@ import { verifies } from '../../support/suite/verifies.ts';
 const personal = { open: openSample };
 const FORGED = 'sealed:what somebody put there long ago';
 
-/** A stream that holds one event as the first version of its type was stored. */
+/** A stream with one event in the first version of its type. */
 async function stored(
   stream: string,
   type: string,

@@ -9,7 +9,7 @@ const ADDRESS: JsonSchema = {
 };
 const list = (items: JsonSchema): JsonSchema => ({ type: 'array', maxItems: 100, items });
 
-/** The schema as it was before anything was shared. */
+/** The schema before anything was shared. */
 function unshared({ $defs = {}, ...root }: JsonSchema): JsonSchema {
   const definitions = $defs as Readonly<Record<string, JsonSchema>>;
   const resolved = (schema: JsonSchema): JsonSchema => {

@@ -44,7 +44,7 @@ const described = (capability: Capability): Definition =>
 const plain = (capability: Capability): Definition =>
   JSON.parse(tool(capability).definition.plain) as Definition;
 
-/** Paths of constants that do not say their type: some model APIs refuse a list of tools that has one. */
+/** Paths of constants without a type. Some model APIs refuse a list of tools that has one. */
 function typeless(schema: unknown, path = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const own = ('enum' in schema || 'const' in schema) && !('type' in schema) ? [path] : [];

@@ -16,7 +16,7 @@ interface Line {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** A stream with one request per second unless a line says when it was written. */
+/** A stream with one event per second, unless a line gives its time. */
 const streamOf = (lines: readonly Line[]): StoredEvent[] =>
   lines.map(({ type, by = 'agt_1', seconds = 0, data = {} }, index) => ({
     streamName: 'operation-opn_1',

@@ -15,7 +15,7 @@ describe('NewPassword', () => {
   it('counts characters, not code units, after composing them', () => {
     expect(takes('😀'.repeat(14))).to.equal(false);
     expect(takes('😀'.repeat(15))).to.equal(true);
-    // Eight composed letters, typed as sixteen code points.
+    // Eight composed letters, entered as sixteen code points.
     expect(takes('e\u0301'.repeat(8))).to.equal(false);
   });
 

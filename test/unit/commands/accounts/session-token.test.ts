@@ -36,7 +36,7 @@ describe('a token made from a session', () => {
     return (await gateway.call<{ token: string }>(createSessionToken, input, { token: sessionId })).token;
   };
 
-  /** One that was made while the password was fresh, which it is no more. */
+  /** A token made while the password was fresh, which it no longer is. */
   const madeShortlyBefore = async (): Promise<string> => {
     gateway.clock.advance(QUARTER_MS - 60_000);
     const bearer = await make();
@@ -45,7 +45,7 @@ describe('a token made from a session', () => {
     return bearer;
   };
 
-  /** A call with it, as a request over REST comes in. */
+  /** A call with the token, as over REST. */
   const callWith = async (bearer: string, capability: Capability, input: unknown): Promise<unknown> => {
     const { ports } = gateway;
     const caller = await new Authenticator(ports).callerOf({

@@ -92,7 +92,7 @@ describe('session capabilities', () => {
     const items = await list(session.id);
     expect(items.map(({ id }) => id)).to.deep.equal([second, session.id]);
     expect(items[1]).to.include({ is_current: true, ip: '192.0.2.1', user_agent: 'a browser' });
-    // Half an hour without use ends the one; the other is the one that asks.
+    // Half an hour without use ends the one; the other makes the call.
     gateway.clock.advance(10);
     expect((await list(session.id)).map(({ id }) => id)).to.deep.equal([session.id]);
   });

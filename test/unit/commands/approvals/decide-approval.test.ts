@@ -77,7 +77,7 @@ describe('approval_decide', () => {
     expect(await rejection(vote(approver, 'reject'))).to.include({ code: 'conflict' });
     expect(await vote(rig.person('usr_second', 'admin'))).to.deep.include({ status: 'pending_commit' });
     expect((await rig.typesOf(reply)).filter((type) => type === 'ApprovalVoteCast')).to.have.length(2);
-    // The same vote once more is answered as it stands, also when it is too late for another.
+    // A repeat of the same vote returns the current approval, even when another vote would be too late.
     expect(await vote(approver)).to.deep.include({ status: 'pending_commit' });
     expect(await rejection(vote(rig.person('usr_third', 'admin')))).to.include({
       code: 'approval_not_pending',
@@ -87,7 +87,7 @@ describe('approval_decide', () => {
   it(`requires the role named by the terms ${verifies('contract:9:approver')}`, async () => {
     rig.person('usr_boss', 'owner');
     await ask({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'admin' } });
-    // Whoever may decide nothing here and takes no other part in it does not even see it.
+    // A caller who may decide nothing here and has no other part in it does not see it.
     expect(await rejection(vote(approver))).to.include({ code: 'not_found' });
     const involved: Caller = { ...approver, mailboxes: rig.caller.mailboxes };
     expect(await rejection(vote(involved))).to.include({ code: 'not_an_approver' });

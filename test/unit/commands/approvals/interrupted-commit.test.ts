@@ -17,7 +17,7 @@ describe('an interrupted commit', () => {
 
   const commit = (key?: string) => rig.invokeAs(rig.caller, commitApproval, { approval_id }, key);
   const status = async () => approvalStatusOf(await rig.stateOf(reply), rig.ports.clock.now());
-  /** The lease of the run is gone, and the sweeper comes by. */
+  /** Removes the lease of the run, and then sweeps. */
   const sweep = async () => {
     rig.leaseTable.clear();
     rig.mailbox.loss = null;

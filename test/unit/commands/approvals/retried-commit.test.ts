@@ -12,7 +12,7 @@ describe('automatic retry of a commit', () => {
   let rig: CheckRig;
   let operationId: string;
 
-  /** Granted and tried, while the mailbox is away. */
+  /** Granted and attempted while the mailbox is unavailable. */
   beforeEach(async () => {
     rig = checkRig();
     rig.rules({ ...CHECKED, then: { decision: 'require', auto_commit: true } });

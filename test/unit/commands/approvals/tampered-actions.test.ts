@@ -1,4 +1,4 @@
-/** Whatever changes between approval and commit of message actions: nothing runs but what was approved, and it is said why. */
+/** Changes between approval and commit of message actions: only what was approved runs, and a refusal says why. */
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
@@ -18,7 +18,7 @@ interface Scene {
 
 const MESSAGES = ['<1@example.com>', '<2@example.com>'];
 
-/** Two messages whose move to the archive was asked for and approved. */
+/** Two messages whose move to the archive was requested and approved. */
 async function approved(): Promise<Scene> {
   const rig = checkRig();
   const boss = rig.person('usr_boss', 'owner');
@@ -48,7 +48,7 @@ function changeFolders(
 const renamed = (number: number) => (folders: readonly FolderEntry[]) =>
   folders.map((folder) => (folder.number === number ? { ...folder, path: 'Elsewhere' } : folder));
 
-/** The manifest as it lies in the log, with one word exchanged. */
+/** The manifest in the log with one word replaced. */
 const inManifest = ({ rig, reply }: Scene, from: RegExp | string, to: string): void => {
   rewritten(rig.events, `operation-${reply.operation_id ?? ''}`, 'ApprovalRequested', (data) => {
     const manifest = String(data['manifest']).replace(from, to);
@@ -57,7 +57,7 @@ const inManifest = ({ rig, reply }: Scene, from: RegExp | string, to: string): v
   });
 };
 
-/** Somebody who can write the whole request anew, its hash as well. */
+/** An attacker who can rewrite the whole request and its hash. */
 function exchangeBoth({ rig, reply }: Scene): void {
   rewritten(rig.events, `operation-${reply.operation_id ?? ''}`, 'ApprovalRequested', (data) => {
     const manifest = String(data['manifest']).replace(

@@ -1,4 +1,4 @@
-/** Whatever changes between approval and commit of a send: exactly the approved message goes out, or none and it is said why. */
+/** Changes between approval and commit of a send: exactly the approved message is sent, or none and the refusal says why. */
 import { expect } from 'chai';
 import { discardDraftCapability } from '../../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
@@ -29,7 +29,7 @@ const frozenOf = async ({ rig, draftId }: Scene) => {
   return frozen;
 };
 
-/** In the frozen message as the draft's stream has it. */
+/** Changes the frozen message in the draft's stream. */
 const inFrozen = (
   { rig, draftId }: Scene,
   change: (data: Readonly<Record<string, unknown>>) => object,

@@ -162,11 +162,11 @@ describe('draft decider', () => {
   });
 });
 
-/** The table of `contract.md` 10, written down a second time. */
+/** The table of `contract.md` 10, written a second time. */
 interface Model {
   readonly status: DraftStatus;
   readonly version: number;
-  /** A send that surely sent nothing waits for its next attempt. */
+  /** A send that certainly sent nothing waits for its next attempt. */
   readonly waits: boolean;
 }
 
@@ -196,7 +196,7 @@ const STEPS: Readonly<Record<Command, (model: Model) => Model | 'locked' | null>
   lose: (model) => (model.waits ? null : from(['sending'], 'send_unknown')(model)),
 };
 
-/** Facts the sending side writes, where the state lets it. */
+/** Facts that sending records, when the state allows it. */
 const SENDS: Partial<Record<Command, (state: DraftState) => DraftFact | null>> = {
   freeze: ({ status }) => (status === 'open' || status === 'send_failed' ? frozen : null),
   send: ({ status, send }) =>

@@ -5,7 +5,7 @@ import { asHeaderText } from '../../../../commands/drafts/header-text.ts';
 import { addressOf } from '../../../../commands/drafts/mail-address.ts';
 import { composed, SIMPLE } from '../../../support/samples/composed-message.ts';
 
-/** Pieces that have ended lines, opened headers or hidden other text somewhere before. */
+/** Pieces that are known to end lines, start headers or hide text. */
 const piece = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }) },
   { weight: 2, arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }) },
@@ -16,7 +16,7 @@ const piece = fc.oneof(
   ), // prettier-ignore
 );
 const hostile = fc.array(piece, { minLength: 1, maxLength: 4 }).map((pieces) => pieces.join(''));
-/** Hostile in one place, or as it should be. */
+/** Hostile in one place, or valid. */
 const or = (usual: string) =>
   fc.oneof({ weight: 8, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: hostile });
 

@@ -7,7 +7,7 @@ import type { Draft } from '../../../../commands/operations/draft-shape.ts';
 
 const KIB = 1024;
 
-/** A file of so many KiB as it comes in JSON. */
+/** A file of this many KiB in JSON. */
 const file = (kib: number) => ({
   filename: 'file.bin',
   content_base64: Buffer.alloc(kib * KIB, kib).toString('base64'),

@@ -9,7 +9,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** What is thrown when a process dies: no refusal, nothing recorded. */
+/** Thrown in place of a process that dies: it is no refusal, and nothing is recorded. */
 const CRASH = new Error('the process was killed');
 
 const NOTES = {

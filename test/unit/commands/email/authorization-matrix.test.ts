@@ -1,4 +1,4 @@
-/** Mode × policy × who asks × what: every cell of the table of `contract.md` 6, run through email.act. */
+/** Mode × policy × caller × operation: every cell of the table of `contract.md` 6, run through email.act. */
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
@@ -76,7 +76,7 @@ function rigFor(actor: Actor, decision: Decision): SendRig {
   return Object.assign(rig, { caller });
 }
 
-/** A message that lies where the action finds it, and the action. */
+/** A message in the folder that the action needs, and the action. */
 function actionOn(rig: SendRig, type: (typeof ACTION_TYPES)[number]) {
   const folderNumber = type === 'not_spam' ? 5 : 1;
   const path = type === 'not_spam' ? 'Junk' : 'INBOX';
@@ -124,7 +124,7 @@ async function ask(rig: SendRig, operation: object, mode: Mode): Promise<Answer>
   }
 }
 
-/** What each answer leaves behind, and nothing else. */
+/** Exactly the effects of each answer. */
 async function checkTraces(
   rig: SendRig,
   { status }: Answer,

@@ -14,7 +14,7 @@ const PERSON = sampleAuthor('org_1', {
   actor: { type: 'system', id: 'admin-command', token_id: null, session_id: null },
 });
 
-/** An operation whose two moves nobody can tell of: the connection broke in the middle. */
+/** An operation whose two moves are unknown, because the connection broke in the middle. */
 async function unknownMoves(rig: OperationRig): Promise<string> {
   const ids = [rig.arrive('INBOX', null), rig.arrive('INBOX', null)];
   rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
@@ -28,7 +28,7 @@ async function unknownMoves(rig: OperationRig): Promise<string> {
   return id;
 }
 
-/** A send of which the connection broke after the final dot, as its two streams tell it. */
+/** The two streams of a send whose connection broke after the final dot. */
 async function unknownSend({ events }: OperationRig): Promise<void> {
   const { OperationSubmitted, OperationDecided, SendIntended, DraftStarted, DraftFrozen } = SAMPLE_EVENTS;
   const mailbox = { mailbox_id: 'mbx_0' };

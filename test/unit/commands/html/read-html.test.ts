@@ -208,7 +208,7 @@ describe('readHtml', () => {
       `<p style="${String.raw`\'`.repeat(200)}">x`,
     ];
     for (const unit of worst) {
-      // Time of the processor: what else runs on the machine does not count.
+      // Processor time, so that other processes do not count.
       const begin = process.cpuUsage();
       await read(unit.repeat(MAX_HTML_CHARS / unit.length), 'markdown');
       expect(process.cpuUsage(begin).user / 1_000, unit).to.be.below(4_000);

@@ -24,7 +24,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const caller = (world: World): Caller | null => callerOf(stateOf(world), tokenOf(world), WORLD_NOW);
 
-/** Written down from the contract, not from the code. */
+/** Written from the contract, not from the code. */
 const ROLE_ROWS: Record<Role, readonly string[]> = {
   owner: ORG_SCOPES,
   admin: ORG_SCOPES.filter((scope) => scope !== 'org:manage'),
@@ -36,7 +36,7 @@ const ROLE_ROWS: Record<Role, readonly string[]> = {
 const isLive = (grant: GrantTraits | null): grant is GrantTraits =>
   grant !== null && (grant.expiresAt === null || grant.expiresAt > WORLD_NOW.toISOString());
 
-/** The grants that bound a principal on a mailbox, or null when one that must be there is not. */
+/** The grants that bound a principal on a mailbox, or null when a required one is missing. */
 function bounds({ kind }: World, { grant, ownersGrant }: MailboxTraits): readonly GrantTraits[] | null {
   const needed = kind === 'agent' ? [grant, ownersGrant] : [grant];
   return needed.every(isLive) ? needed : null;

@@ -81,7 +81,7 @@ describe('decideAndAppend', () => {
       id: 'c',
       decide: (sum) => {
         decided += 1;
-        // Another writer is always faster: its append is on its way before ours.
+        // Another writer is always faster, because its append is sent first.
         void appendFacts(writer(), AUTHOR, {
           stream: 'counter-c',
           expected: sum === 0 ? 'no-stream' : BigInt(sum - 1),
@@ -141,7 +141,7 @@ describe('decideAndAppend', () => {
       ...writer(),
       events: Object.assign(Object.create(events) as MemoryEventStore, {
         append: async (...append: Parameters<MemoryEventStore['append']>) => {
-          // The first answer is lost: what a client of the store does then is to send the same again.
+          // The first answer is lost, and a client of the store then sends the same append again.
           sent.push(JSON.stringify(append[2]), JSON.stringify(append[2]));
           await events.append(...append);
           return await events.append(...append);

@@ -14,7 +14,7 @@ interface Probe {
   readonly ran: unknown[];
 }
 
-/** A capability that notes what it was given and answers, or fails, as it is told. */
+/** A capability that records its input, and answers or fails as configured. */
 function probe(change: Partial<Capability> = {}, answer: () => unknown = () => ({ ok: true })): Probe {
   const ran: unknown[] = [];
   const capability = defineCapability({

@@ -7,14 +7,14 @@ import { rawBytes, ReceivedPart } from '../../../../commands/kernel/received-par
 
 const ref: MessageRef = { folder: { number: 1, path: 'INBOX' }, uidValidity: 1, uid: 1 };
 
-/** A mail server with one message, and how many connections of it are lent. */
+/** A mail server with one message, and the number of its borrowed connections. */
 class OneMessage implements Pick<MailPort, 'withMailbox'> {
   readonly #bytes: Buffer;
   lent = 0;
   borrowed = 0;
-  /** Bytes handed out. */
+  /** Bytes read. */
   read = 0;
-  /** Refuses so many times to lend a connection. */
+  /** Refuses a connection this many times. */
   busy = 0;
   isGone = false;
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { lookAtDomain } from '../../../../commands/mail/look-alikes.ts';
 
 describe('lookAtDomain', () => {
-  /** Counts how often all of it is gone through. */
+  /** Counts the iterations. */
   class Counted extends Set<string> {
     passes = 0;
     override [Symbol.iterator](): SetIterator<string> {

@@ -3,7 +3,7 @@ import { leavesOf } from '../../../../commands/mail/message-leaves.ts';
 import { messageComposer } from '../../../../infra/mail/compose-message.ts';
 import { bytesOf, SIMPLE } from '../../../support/samples/composed-message.ts';
 
-/** The parts of a message that comes in pieces of so many bytes. */
+/** The parts of a message that arrives in chunks of this size. */
 async function leaves(message: Buffer, pieceSize: number): Promise<readonly Buffer[]> {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < message.length; at += pieceSize)

@@ -30,7 +30,7 @@ describe('message order', () => {
 
   it('compares text by code point, as the database does', () => {
     const at = (value: string): Keyset => ({ value, folderNumber: 1, uid: 1 });
-    // By UTF-16 code unit the pair of the emoji would come before U+FF5E.
+    // By UTF-16 code unit the surrogates of the emoji would sort before U+FF5E.
     expect(compareKeysets('subject_asc', at('\u{1F600}'), at('\uFF5E'))).to.be.greaterThan(0);
     expect(compareKeysets('subject_asc', at('a'), at('ab'))).to.be.lessThan(0);
   });

@@ -49,7 +49,7 @@ describe('giveGrant', () => {
     give('after-step-up').thenRefused('step_up_required');
     const state = stateAfter(mailbox, added);
     expect(giveGrant(state, { ...narrow, wider: 'allowed' }, wide)).to.have.length(1);
-    // What the own grant covers needs no fresh password.
+    // Terms within the giver's grant need no fresh password.
     expect(giveGrant(state, { ...giver, wider: 'after-step-up' }, toAgent(READ))).to.have.length(1);
   });
 

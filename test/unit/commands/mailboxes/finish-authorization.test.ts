@@ -18,7 +18,7 @@ const request: AuthorizationRequest = {
   requester: { principalId: 'usr_1', tokenId: 'ses_1', actor: 'person', requestId: 'req_1' },
 };
 
-/** A person of this role who asked in a session, which ended then or never. */
+/** A person of this role who asked in a session, which ended at this time or never. */
 function asking(role: 'admin' | 'member', endedAt: string | null = null): Ports {
   const { ports } = memoryPorts();
   const mailbox = { isRemoved: false, isForeign: false, grant: null, ownersGrant: null };

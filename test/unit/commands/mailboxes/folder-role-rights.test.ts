@@ -7,7 +7,7 @@ import { operationRig } from '../../../support/worlds/operation-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** Somebody with the scopes of a manager of mailboxes. */
+/** A caller with the scopes of a manager of mailboxes. */
 const granting = (caller: Caller): Caller => ({
   ...caller,
   orgScopes: new Set<Scope>([...caller.orgScopes, 'mailboxes:grants']),

@@ -24,7 +24,7 @@ describe('submitOperation', () => {
     },
     ...rest,
   });
-  /** The refusal, after which nothing was written and nothing ran. */
+  /** The refusal. Nothing was appended and nothing ran. */
   const refusal = async (work: Promise<unknown>): Promise<Error> => {
     const error = await rejection(work);
     expect(rig.events.all).to.deep.equal([]);

@@ -21,7 +21,7 @@ type Step =
   | { type: 'set_flags'; seen: boolean };
 
 interface Scenario {
-  /** Where each message lies; few Message-IDs, so that some share one, and some have none. */
+  /** The folder of each message; few Message-IDs, so that some messages share one and some have none. */
   readonly messages: readonly {
     folder: FolderPath;
     messageId: string | null;
@@ -83,10 +83,10 @@ interface Ran {
   readonly retry: () => Promise<unknown>;
 }
 
-/** Runs the scenario until its loss and brings the connection back. */
+/** Runs the scenario until its loss and restores the connection. */
 async function run({ messages, steps, loss }: Scenario): Promise<Ran> {
   const rig = operationRig();
-  // UIDs of one folder never begin where those of another do.
+  // The UIDs of two folders start at different numbers.
   for (const path of FOLDERS) rig.mailbox.folder(path).uidNext = 10 * (FOLDERS.indexOf(path) + 1);
   const ids = messages.map(({ folder: path, messageId, isSeen }) =>
     rig.arrive(path, messageId, isSeen ? ['\\Seen'] : []),
@@ -130,13 +130,13 @@ function truth({ messages, steps }: Scenario, { rig, ids }: Ran): ReadonlySet<st
 }
 
 function checkOutcome(step: Step, home: FolderPath, outcome: string, isCarriedOut: boolean): void {
-  // Flags that are as asked, and a message that lies where it should go, are done whoever did it.
+  // Flags that are as requested, and a message that is at its destination, are done, whichever client did it.
   const isVacuous = step.type === 'set_flags' || (isMove(step) && destinationOf(step) === home);
   if (outcome === 'done') expect(isCarriedOut || isVacuous).to.equal(true);
   else expect(isCarriedOut).to.equal(false);
 }
 
-/** The new id leads to a message of the same Message-ID in the folder it should be in. */
+/** The new id names a message with the same Message-ID in the destination. */
 function checkArrival(rig: OperationRig, path: FolderPath, messageId: string | null, newId: string): void {
   const place = rig.ports.locators.openMessage(newId);
   expect(FOLDERS[(place?.folderNumber ?? 0) - 1]).to.equal(path);

@@ -14,7 +14,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 
-/** A mailbox whose moves wait until they are let go. */
+/** A mailbox whose moves wait until the gate opens. */
 class SlowMailbox extends FakeMailbox {
   readonly gate = new Gate();
 

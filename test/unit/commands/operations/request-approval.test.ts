@@ -10,7 +10,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
-/** A rig with these rules; who asks is a plain member, and `approvers` are beside him. */
+/** A rig with these rules, whose requester is a member besides the `approvers`. */
 function under(
   rules: readonly unknown[],
   approvers: readonly Role[] = ['approver'],
@@ -80,7 +80,7 @@ describe('requesting an approval', () => {
     const manifest = openManifest(text ?? '', reply.approval?.content_hash ?? '');
     expect(manifest).to.deep.include({ mailbox_id: 'mbx_0', operation_id: reply.operation_id });
     expect(manifest).to.deep.include({ steps: [{ action: 'archive', folder: 2, folder_path: 'Archive' }] });
-    // What is not at its place any more cannot be approved; it stays that item's outcome.
+    // A message that has left its place cannot be approved; it stays the outcome of that item.
     expect(
       manifest?.kind === 'message_actions' && manifest.items.map(({ message_id }) => message_id),
     ).to.deep.equal([id]);

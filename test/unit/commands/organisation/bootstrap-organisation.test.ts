@@ -106,7 +106,7 @@ describe('bootstrapOrganisation', () => {
   });
 });
 
-/** A store that stops answering for good once so many events are in it. */
+/** A store that stops answering when it holds this many events. */
 function diesAfter(events: ReturnType<typeof memoryPorts>['events'], count: number): typeof events {
   return new Proxy(events, {
     get: (target, property) => {

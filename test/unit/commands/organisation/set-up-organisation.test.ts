@@ -47,7 +47,7 @@ describe('setUpOrganisation', () => {
     const busy = withOwn(ports.secrets, { hashPassword: () => Promise.reject(full) });
     expect(await rejection(setUp({ secrets: busy }))).to.equal(full);
     const away = new GatewayError('store_unavailable', 'The store is away.');
-    // At each step in turn: those that were done once are not done again.
+    // The setup fails at each step in turn, and repeats none that succeeded.
     for (const reached of [0, 1, 2, 2, 2, 3]) {
       let left = reached;
       const append: EventStore['append'] = (...given) => {
@@ -69,7 +69,7 @@ describe('setUpOrganisation', () => {
   });
 });
 
-/** The same but for what is given. */
+/** The same, with these changes. */
 function withOwn<T extends object>(port: T, own: Partial<T>): T {
   return new Proxy(port, {
     get: (target, property) => {

@@ -37,7 +37,7 @@ describe('token capabilities', () => {
     gateway.call<Issued>(createToken, { ...wanted, ...change }, options);
   const refusal = (change: object, options = {}) => rejection(issue(change, options));
 
-  /** A token of the owner that may make tokens; only the system makes such a one. */
+  /** A token of the owner that may issue tokens; only the system creates one. */
   const boundedIssuer = async (mailboxIds: readonly string[], expiresAt: string): Promise<string> => {
     const { ports, org } = gateway;
     const tokenId = ports.ids.newId('tok');
@@ -164,7 +164,7 @@ describe('token capabilities', () => {
     const { position } = await gateway.invoke(deleteToken, { token_id: id });
     expect(await gateway.call(getToken, { token_id: id })).to.include({ status: 'revoked' });
     expect(() => gateway.callerOf(id)).to.throw('no caller');
-    // Where the revocation lies, which every process must hold before this is answered too.
+    // The position of the revocation, which every process must reach before this is answered.
     const again = await gateway.invoke(deleteToken, { token_id: id });
     expect(again).to.deep.include({ output: {}, position });
     expect(position).not.to.equal(null);

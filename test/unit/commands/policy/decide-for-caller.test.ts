@@ -56,7 +56,7 @@ describe('policy decision for a caller', () => {
     expect(decided(['List-Id', 'Importance'], [])).to.include({ decision: 'allow' });
     expect(decided(['X-Ticket', 'List-Id'], ['x-ticket'])).to.include({ decision: 'allow', ruleId: 'all' });
     expect(decided(['X-Ticket', 'X-Other'], ['x-ticket'])).to.include({ decision: 'deny' });
-    // Listed by a policy of before, when relays read orders from it.
+    // An older policy may list it, although relays read orders from it.
     expect(decided(['X-SMTPAPI'], ['x-smtpapi'])).to.include({ decision: 'deny' });
   });
 

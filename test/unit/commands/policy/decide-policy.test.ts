@@ -32,7 +32,7 @@ const sending = (actor: ActorKind, ...domains: readonly string[]): PolicyFacts =
   },
 });
 
-/** As it would lie in a file, the defaults filled in. */
+/** The policy as in a file, with the defaults filled in. */
 const policyOf = (rules: readonly unknown[], own: Policy['default'] = null): Policy =>
   policyEntry(rules, { version: 3, default: own });
 

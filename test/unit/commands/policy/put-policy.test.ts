@@ -63,7 +63,7 @@ describe('PUT /org/policy', () => {
       [{ rules: [rule('b')] }, { ifMatch: '0' }],
       [{ version: 0, rules: [rule('b')] }, {}],
       [{ version: 1, rules: [rule('b')] }, { ifMatch: '2' }],
-      // Also when it says what is in force.
+      // Even when the policy is the one in force.
       [{ rules: [rule('a')] }, { ifMatch: '0' }],
       [{ version: 0, rules: [rule('a')] }, {}],
     ] as const) {

@@ -148,7 +148,7 @@ class History {
   /** Operations that have had an approval. */
   readonly asked = new Set<string>();
 
-  /** What the workers do, once for each send. */
+  /** The work of the sweepers, once for each send. */
   async goOn(ports: Ports): Promise<void> {
     for (const key of this.keys) {
       const operationId = this.rig.operationId(key);

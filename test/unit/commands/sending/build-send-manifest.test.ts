@@ -42,7 +42,7 @@ describe('buildSendManifest', () => {
       envelope: await sealEnvelope(rig.ports.personal, 'mbx_0', ENVELOPE),
       content_id: await storeBody(rig.content, 'body_1', owner, body),
       content_hash: 'hash',
-      // A received attachment's hash is not known before the message is made.
+      // The hash of a received attachment is unknown before the message is composed.
       attachments: [{ id: 'upl_1', size: FILE.length, sha256: null }],
     };
     await rig.append(draftId, {

@@ -9,7 +9,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const KEY = 'key-1';
 
-/** The ports of a gateway that wrote to some, and whose index knows others; null = the index is not complete. */
+/** The ports of a gateway that wrote to some, and whose mirror knows others; null = the mirror is incomplete. */
 const knowing = (
   rig: CheckedSendRig,
   writtenTo: readonly string[],

@@ -14,7 +14,7 @@ const TIMES = {
   ownCopyWithinMs: 5_000,
 };
 const started: DraftFact = { type: 'DraftStarted', data: SAMPLE_EVENTS.DraftStarted };
-/** Frozen for an operation, with its first attempt under way and the data out. */
+/** Frozen for an operation, with its first attempt running and the data sent. */
 const begun = (operation_id: string): readonly DraftFact[] => [
   {
     type: 'DraftFrozen',

@@ -32,13 +32,13 @@ async function startReply(rig: SendRig): Promise<string> {
   return id;
 }
 
-/** From now on every grant reaches these folders alone. */
+/** Limits every grant to these folders from now on. */
 function narrow({ ports }: SendRig, folderRoles: readonly FolderRole[]): void {
   const grants = ports.directory.state.grants as Map<string, GrantEntry>;
   for (const [id, grant] of grants) grants.set(id, { ...grant, folderRoles });
 }
 
-/** A grant that reaches the source's folder still, and one that does not any more. */
+/** A grant that still reaches the source's folder, and one that no longer does. */
 const KEPT: readonly FolderRole[] = ['inbox', 'sent'];
 const LOST: readonly FolderRole[] = ['sent'];
 

@@ -16,7 +16,7 @@ const policyOf = (decision: string, more: object = {}): PolicyEntry =>
 
 const policies = (rig: SendRig) => rig.ports.directory.state.policies as Map<string, PolicyEntry>;
 
-/** Sends that the gateway goes on with by itself. */
+/** Sends that the gateway continues automatically. */
 const WAITING: readonly (readonly [title: string, wait: (rig: SendRig, id: string) => Promise<unknown>])[] = [
   ['waits for its undo delay', (rig, id) => rig.send(id, KEY)],
   [
@@ -34,7 +34,7 @@ const WAITING: readonly (readonly [title: string, wait: (rig: SendRig, id: strin
   ],
 ];
 
-/** What is taken from whoever asked, and what the send is told to have ended with. */
+/** What the requester loses, and the error with which the send ends. */
 const CHANGES: readonly (readonly [title: string, code: string, change: (rig: SendRig) => void])[] = [
   [
     'the token was revoked',

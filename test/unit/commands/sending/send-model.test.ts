@@ -79,7 +79,7 @@ const NO_CHANGE: Readonly<Record<DraftStatus, readonly DraftStatus[]>> = {
   open: [], in_review: [], sending: [], sent: [], send_failed: [], send_unknown: [], discarded: [],
 }; // prettier-ignore
 const BY_WORK = { ...NO_CHANGE, open: SENT_BY_WORK, send_failed: SENT_BY_WORK, sending: SENT_BY_WORK };
-/** From which state a step may lead where; staying is always allowed. */
+/** The states that a step may lead to; staying is always allowed. */
 const TABLE: Readonly<Record<Step['do'], Readonly<Record<DraftStatus, readonly DraftStatus[]>>>> = {
   send: BY_WORK,
   tick: { ...BY_WORK, send_unknown: ['sent'] },
@@ -172,7 +172,7 @@ class History {
     }
   }
 
-  /** What the worker does, once for each send. */
+  /** The work of the sweeper, once for each send. */
   async goOn(ports: Ports): Promise<void> {
     for (const key of this.keys) {
       const operationId = this.rig.operationId(key);
@@ -195,7 +195,7 @@ class History {
     }
   }
 
-  /** A server that files copies itself does so for what it took. */
+  /** A server that files copies does so for every message it accepted. */
   async #fileByServer(): Promise<void> {
     const { send } = await this.state();
     const messageId = send && (await this.rig.messageId(this.draftId));

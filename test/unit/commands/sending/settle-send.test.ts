@@ -26,7 +26,7 @@ describe('settleSend', () => {
   const settle = (rig: SendRig, key = 'key-1') =>
     settleSend(rig.ports, { operationId: rig.operationId(key), orgId: 'org_1' });
 
-  /** A draft whose only attempt was refused for now. */
+  /** A draft whose only attempt was refused temporarily. */
   const waiting = async (rig: SendRig): Promise<string> => {
     const id = await rig.startDraft();
     rig.submission.course = LATER_AT_ENVELOPE;
@@ -101,7 +101,7 @@ describe('settleSend', () => {
     expect(rig.frozenIds()).to.deep.equal([send?.frozen.mime_id]);
   });
 
-  /** A draft whose process died when the operation was written and the draft not yet. */
+  /** A draft whose process died after the append to the operation and before that to the draft. */
   const claimed = async (rig: SendRig): Promise<string> => {
     const id = await rig.startDraft();
     const { events: store } = rig.ports;

@@ -7,7 +7,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** A directory with one grant of `usr_1`, which runs out so long after the start. */
+/** A directory with one grant of `usr_1`, which expires this long after the start. */
 function grantFor(milliseconds: number) {
   const clock = new ManualClock();
   const expiresAt = new Date(clock.now().getTime() + milliseconds).toISOString();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { SingleFlight } from '../../../../infra/concurrency/single-flight.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
-/** Reads that end when the test says so, numbered in the order in which they began. */
+/** Reads that end when the test decides, numbered in the order of their start. */
 function reads() {
   const ends: { readonly resolve: (value: number) => void; readonly reject: (error: Error) => void }[] = [];
   const read = (): Promise<number> =>

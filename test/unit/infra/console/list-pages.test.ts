@@ -25,7 +25,7 @@ const rowOf = (n: number): Row => ({
 const belowWhich = (rows: readonly Row[], cursor: string | null): number =>
   cursor === null ? 0 : rows.findIndex(({ id }) => id < cursor);
 
-/** As the route answers: newest first, the cursor is the last row's id. */
+/** The answer of the route: newest first, with the last row's id as the cursor. */
 function answer(rows: readonly Row[], limit: number, cursor: string | null): Loaded {
   const from = belowWhich(rows, cursor);
   const rest = from < 0 ? [] : rows.slice(from);

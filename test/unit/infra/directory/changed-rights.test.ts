@@ -6,7 +6,7 @@ import type { Entity } from '../../../../projections/directory-entities.ts';
 import { stateOf } from '../../../support/worlds/access-world.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** What a map holds under this id. Throws when it holds nothing. */
+/** The entry of a map under this id. Throws when there is none. */
 function held<Entry>(map: ReadonlyMap<string, Entry>, id: string): Entry {
   const entry = map.get(id);
   if (entry === undefined) throw new Error(`there is no ${id}`);

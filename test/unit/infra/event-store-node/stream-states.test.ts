@@ -5,7 +5,7 @@ import { StreamStates } from '../../../../infra/event-store/node/stream-states.t
 
 const MIB = 1_048_576;
 
-/** How many of the streams have to be looked up in the database. */
+/** How many of the streams are read from the database. */
 async function lookedUp(states: StreamStates, names: readonly string[], asked: string[]): Promise<number> {
   asked.length = 0;
   for (const name of names) await states.read(name);

@@ -28,7 +28,7 @@ describe('AllStream', () => {
   let begun: (Position | null)[];
   let open: number;
   let reads: number;
-  /** Rejects to make the subscription that is open fail. */
+  /** Its rejection makes the open subscription fail. */
   let failure: PromiseWithResolvers<never>;
   /** What a subscription waits for before its first item. */
   let gate: Promise<unknown>;
@@ -75,7 +75,7 @@ describe('AllStream', () => {
     end.abort();
   });
 
-  /** What one follower has seen: the numbers of its events, and the kind of every other item. */
+  /** What one follower has received: the numbers of its events, and the kind of every other item. */
   class Seen {
     readonly items: (number | string)[] = [];
     readonly done: Promise<void>;
@@ -164,7 +164,7 @@ describe('AllStream', () => {
     rest.resolve(undefined);
     await eventually(() => slow.numbers.length === 3_000);
     expect(slow.numbers).to.deep.equal(range(0, 3_000));
-    // Three thousand events in pages of five hundred, at most: they were not kept in memory.
+    // Three thousand events were read in pages of at most five hundred, so they were not kept in memory.
     expect(reads - readsBefore).to.be.within(4, 8);
     const readsAfter = reads;
     await append(3_000, 1);

@@ -9,7 +9,7 @@ import { systemClock } from '../../../../infra/platform/system-clock.ts';
 const STEP_MS = 5;
 const INBOX = { number: 1, path: 'INBOX' };
 
-/** A mailbox whose first pass never comes to its end: each step takes a while. */
+/** A mailbox whose first pass never ends, because each step takes a while. */
 function endless(turns: Semaphore, turnMs: number) {
   const seen = { logins: 0, steps: 0 };
   const sync = {
@@ -36,7 +36,7 @@ function endless(turns: Semaphore, turnMs: number) {
     onComplete: () => Promise.resolve(),
     onRefused: () => undefined,
     onGone: () => undefined,
-    // As the watch does it.
+    // The watch does the same.
     onDone: () => void background.start(),
     onFailure: (error) => {
       throw error;

@@ -23,7 +23,7 @@ describe('FeedWriter', () => {
     const ports = { ...memory, clock };
     const author = systemAuthor(ports, 'org_1');
     const lease = { mailboxId, fence: 2n, currentAt: null, isHeld: () => true };
-    /** What an earlier holder of the mailbox had under way. */
+    /** A late append of an earlier holder of the mailbox. */
     const late = async (at = clock.now()): Promise<void> => {
       const stream = feedStream(mailboxId, at);
       const expected = (await events.readLast(stream))?.revision ?? 'no-stream';

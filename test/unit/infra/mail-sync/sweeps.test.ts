@@ -9,7 +9,7 @@ describe('Sweeps', () => {
   const setUp = () => {
     const clock = new ManualClock();
     const sweeps = new Sweeps(clock, { sweepEveryMs: 60_000 });
-    /** How often it does so, when it looks four times a second for so long. */
+    /** How often a sweep is due in this time, at four polls per second. */
     const during = (milliseconds: number, others: readonly string[]): number => {
       let count = 0;
       for (let passed = 0; passed < milliseconds; passed += LOOK_MS) {

@@ -6,7 +6,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A session of its own per test: what was seen is kept for the life of the process. */
+/** Each test has its own session, because the process remembers what was recorded. */
 function looking(tokenId: string) {
   const reads: ReadRecord[] = [];
   const clock = new ManualClock();

@@ -253,7 +253,7 @@ describe('Authenticator', () => {
       const caller = await bearer(narrow, 'mcp');
       expect(caller).to.include({ actor: 'delegated', session: null, onBehalfOf: gateway.org.userId });
       expect([...caller.scopes]).to.deep.equal(['org:read']);
-      // Of one session, but not of one kept caller.
+      // The session is the same, the cached caller is not.
       expect([...(await bearer(wide, 'mcp')).scopes]).to.have.members(['org:read', 'audit:read']);
       expect(await codeOf(narrow, 'rest')).to.equal('unauthenticated');
       await gateway.invoke(signOut, {}, { token: id });

@@ -199,7 +199,7 @@ describe('OpenAPI document', () => {
       for (const below of Object.values(part)) note(below, by);
     };
     for (const { operationId, requestBody, responses } of operations) {
-      // A body as a whole is the route's own: what its path names is left out of it.
+      // A whole body belongs to its route, because it omits the fields of the path.
       note(requestBody?.content['application/json']?.schema, operationId, true);
       for (const { content } of Object.values(responses)) note(content, operationId);
     }
@@ -246,7 +246,7 @@ describe('OpenAPI document', () => {
     );
     const told = new Set(responses.flatMap(({ description }) => String(description).split(', ')));
     const untold = Object.keys(ERROR_TABLE).filter((code) => !told.has(code));
-    // Of MCP, and of what is not there yet.
+    // These belong to MCP or to planned features.
     expect(untold).to.have.members([
       'protocol_version_unsupported', 'session_not_found', 'not_acceptable', 'email_unverified',
       'recipient_not_allowed', 'endpoint_disabled', 'last_owner',

@@ -10,7 +10,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const WORD = { body_contains: 'secret' };
 const FILTERS = [WORD, { not: WORD }, { any: [{ seen: true }, { all: [WORD] }] }];
 
-/** A rig whose mailbox holds nothing, and the reads that were recorded. */
+/** A rig with an empty mailbox, and the recorded reads. */
 function recording(...scopes: readonly MailboxScope[]): {
   readonly rig: OperationRig;
   readonly reads: object[];

@@ -17,11 +17,11 @@ const QUERY = {
   countOnly: false,
 } as const satisfies MailQuery;
 
-/** A gateway whose index has one page at `version`; null where the version is not known. */
+/** A gateway whose mirror has one page at `version`; null when the version is unknown. */
 function indexed(version: string | null = '1') {
   const rig = {
     version,
-    /** Whether the index is complete, and says of every message that its sender wrote for the first time. */
+    /** Whether the mirror is complete, and marks every message as a first contact. */
     isComplete: true,
     pagesRead: 0,
     show: (plain: Viewing, query: MailQuery = QUERY): Promise<ShownPage> => showPage({ ports }, plain, query),

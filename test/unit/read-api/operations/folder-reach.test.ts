@@ -26,7 +26,7 @@ describe('reading of operations, approvals and drafts', () => {
     rig.person('usr_approver', 'approver');
   });
 
-  /** Somebody else of the organisation with a token, whose grant has these scopes and folders. */
+  /** Another member with a token, whose grant has these scopes and folders. */
   const colleague = (folderRoles: readonly FolderRole[] | null, scopes = READS): Caller => ({
     ...rig.caller,
     principal: { kind: 'user', id: 'usr_colleague', name: 'Colleague' },
@@ -83,7 +83,7 @@ describe('reading of operations, approvals and drafts', () => {
     expect(await listed(colleague(['archive']))).to.equal(0);
   });
 
-  /** A draft of somebody, and the operation that sends it; it answers a message in this folder, or none. */
+  /** A draft of another member and the operation that sends it. It replies to a message in this folder, or to none. */
   const drafted = async (source: string | null): Promise<string> => {
     const author = sampleAuthor('org_1', { actor: { ...sampleAuthor(null).actor, id: 'usr_writer' } });
     const nobody = { from: null, to: [], cc: [], bcc: [], reply_to: [], attachments: [] };

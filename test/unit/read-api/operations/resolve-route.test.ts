@@ -17,12 +17,12 @@ describe('operation_resolve', () => {
   let rig: CheckRig;
   let id: string;
 
-  /** Somebody signed in, with these scopes on the mailbox. */
+  /** A person signed in, with these scopes on the mailbox. */
   const person = (role: Role, ...scopes: readonly MailboxScope[]): Caller => ({
     ...rig.person(`usr_${role}`, role),
     mailboxes: new Map([['mbx_0', { scopes: new Set(scopes), folderRoles: null, quotas: null }]]),
   });
-  /** Whoever asked for it, signed in. */
+  /** The requester, signed in. */
   const requester = (): Caller => ({
     ...rig.person(rig.caller.principal.id, 'member'),
     mailboxes: rig.caller.mailboxes,
@@ -31,7 +31,7 @@ describe('operation_resolve', () => {
     await rig.invokeAs(by, resolveOperation, { operation_id: id, outcome, reason }, key);
   const refused = async (by: Caller): Promise<unknown> => await rejection(resolve(by));
 
-  /** Nobody can tell what became of a message without a Message-ID when the connection breaks. */
+  /** The outcome for a message without a Message-ID stays unknown when the connection breaks. */
   beforeEach(async () => {
     rig = checkRig();
     rig.sql.rows.set('read.audit', []);

@@ -21,7 +21,7 @@ interface Simulation {
   readonly cases: readonly { readonly rule_id: string; readonly recipient: { domain: string } | null }[];
 }
 
-/** Allowed after a while: a policy takes that of sends alone. */
+/** Allowed after an undo delay, which a policy accepts only for sends. */
 const isHeldBack = (effect: PolicyEffect | null): boolean =>
   effect?.decision === 'allow' && effect.undo_seconds !== undefined;
 

@@ -18,7 +18,7 @@ describe('monitor_inbox and email_await', () => {
   let ports: Ports;
   const subjects = (reply: { items: readonly { subject?: string | null | undefined }[] }) =>
     reply.items.map(({ subject }) => subject);
-  /** What there is after a cursor, at once. */
+  /** Returns at once what follows a cursor. */
   const look = (input: object, capability: Capability = monitorInbox) =>
     world.wait(ports, capability, { timeout_seconds: 0, ...input });
   const now = async (): Promise<string> => (await look({})).cursor;

@@ -17,7 +17,7 @@ import { verifies } from '../../../../support/suite/verifies.ts';
 
 const APPROVAL = 'chk_1';
 
-/** The operation of an approval, as its first append leaves it; that append is in the store too. */
+/** The operation of an approval after its first append, which is in the store too. */
 async function asked(
   rig: SendRig,
   manifest: Manifest,

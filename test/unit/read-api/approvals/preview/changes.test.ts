@@ -18,7 +18,7 @@ const version = (
   body: { text, html },
 });
 
-/** Takes the lines out and puts the lines in: what `after` has to be. */
+/** Removes and adds the lines, which must yield `after`. */
 function patched(before: string, lines: ReturnType<typeof lineDiff>): string[] {
   const left = before.split('\n');
   for (const { change, text } of lines) if (change === 'removed') left.splice(left.indexOf(text), 1);

@@ -29,7 +29,7 @@ async function render(
   return { ...renderDocument(describeSend(manifest, { ...content, warnings }), OF), warnings };
 }
 
-/** What a person reads of the page. */
+/** The text of the page as a person reads it. */
 const wordsOf = (html: string): string =>
   html
     .replace(/^[\s\S]*<body>/, '')
@@ -44,9 +44,9 @@ interface Spoof {
   readonly attachment?: string;
   readonly text?: string;
   readonly html?: string;
-  /** Stands in the page and in the text. */
+  /** Appears in the page and in the text. */
   readonly shown: readonly string[];
-  /** Stands in neither. */
+  /** Appears in neither. */
   readonly never?: readonly string[];
 }
 
