@@ -46,7 +46,7 @@ describe('checks of message actions', function () {
   /** A message in INBOX: its id, and its Message-ID. */
   const arrive = async (): Promise<{ id: string; messageId: string }> => {
     count += 1;
-    const name = `check-${String(count)}`;
+    const name = `approval-${String(count)}`;
     const raw = `From: b@example.org\r\nSubject: ${name}\r\nMessage-ID: <${name}@example.org>\r\n\r\nHello.\r\n`;
     await appendMessages(dovecot.imap(), 'anna', [{ raw }]);
     const id = await eventually(async () => {
@@ -176,19 +176,19 @@ describe('checks of message actions', function () {
 
   it(`ends within five seconds of its message being moved, by another client or by the gateway itself ${verifies('contract:10:ground-gone')}`, async () => {
     const [taken, archived] = [await arrive(), await arrive()];
-    const checks = [await ask(taken.id, 'spam'), await ask(archived.id, 'spam')] as const;
+    const requests = [await ask(taken.id, 'spam'), await ask(archived.id, 'spam')] as const;
     await withClient(dovecot.imap(), 'anna', async (client) => {
       await client.mailboxOpen('INBOX');
       await client.messageMove({ header: { 'Message-ID': taken.messageId } }, 'Archive');
     });
     const moved = { message_ids: [archived.id] };
     expect((await gateway.rest('POST', `/mailboxes/${mailboxId}/archive`, moved)).status).to.equal(200);
-    for (const check of checks) {
+    for (const request of requests) {
       await eventually(async () => {
-        const { body } = await gateway.rest('GET', `/approvals/${String(check.approval.id)}`);
+        const { body } = await gateway.rest('GET', `/approvals/${String(request.approval.id)}`);
         expect(body).to.deep.include({ status: 'invalidated', invalidated: { reason: 'targets_gone' } });
       }, 5_000);
-      expect((await decide(check)).body.error).to.include({ code: 'approval_invalidated' });
+      expect((await decide(request)).body.error).to.include({ code: 'approval_invalidated' });
     }
   });
 

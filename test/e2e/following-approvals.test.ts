@@ -16,7 +16,7 @@ import {
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
 import { openSession, rawMcp, rpc } from '../support/worlds/mcp/raw-mcp.ts';
 import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
-import { askedFor, type SampleCheck, wentOn } from '../support/samples/sample-approvals.ts';
+import { askedFor, type SampleApproval, wentOn } from '../support/samples/sample-approvals.ts';
 import { type SignedInPerson, signInNew, signInOwner } from '../support/worlds/sign-in.ts';
 import { silentLog } from '../support/fakes/silent-log.ts';
 import { verifies } from '../support/suite/verifies.ts';
@@ -226,12 +226,12 @@ describe('following approvals', function () {
       await withGrant('drafts:read'),
       await withGrant('folders:read'),
     ];
-    const check: SampleCheck = { orgId, requester: agentId, mailboxId };
-    await askedFor(events, 'seen_actions', check);
-    await askedFor(events, 'seen_send', { ...check, draftId: 'drf_1' });
-    await askedFor(events, 'seen_owners', { ...check, terms: { approver_role: 'owner' } });
-    await askedFor(events, 'seen_nobodys', { ...check, terms: { quorum: 0 } });
-    await askedFor(events, 'seen_elsewhere', { ...check, orgId: 'org_other' });
+    const approval: SampleApproval = { orgId, requester: agentId, mailboxId };
+    await askedFor(events, 'seen_actions', approval);
+    await askedFor(events, 'seen_send', { ...approval, draftId: 'drf_1' });
+    await askedFor(events, 'seen_owners', { ...approval, terms: { approver_role: 'owner' } });
+    await askedFor(events, 'seen_nobodys', { ...approval, terms: { quorum: 0 } });
+    await askedFor(events, 'seen_elsewhere', { ...approval, orgId: 'org_other' });
     await readModels.waitFor(await events.headPosition(), 5_000);
     const all = ['actions', 'send', 'owners', 'nobodys'];
     const rows: readonly (readonly [who: string, token: string | undefined, sees: readonly string[]])[] = [
@@ -293,12 +293,12 @@ describe('following approvals', function () {
   it(`shows a check as it was, and the one that took its place ${verifies('contract:17:as-of', 'contract:10:operation-waits')}`, async () => {
     const { orgId, agentId } = first.tokens;
     const { events, readModels } = first.gateway.ports;
-    const check: SampleCheck = { orgId, requester: agentId, mailboxId, draftId: 'drf_2' };
-    await askedFor(events, 'then_old', check);
+    const approval: SampleApproval = { orgId, requester: agentId, mailboxId, draftId: 'drf_2' };
+    await askedFor(events, 'then_old', approval);
     const before = new Date().toISOString();
     await new Promise((resolve) => setTimeout(resolve, 5));
     await wentOn(events, 'then_old', 'ApprovalSuperseded');
-    await askedFor(events, 'then_new', { ...check, supersedes: 'chk_then_old' });
+    await askedFor(events, 'then_new', { ...approval, supersedes: 'chk_then_old' });
     await wentOn(events, 'then_new', 'ApprovalGranted', { commit_by: LATER });
     await readModels.waitFor(await events.headPosition(), 5_000);
     const get = async (path: string): Promise<Json> => (await first.rest('GET', path)).body;

@@ -96,7 +96,7 @@ describe('the MCP face of the whole gateway', function () {
     await client.close();
   });
 
-  it(`tells the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'contract:16:toggle', 'contract:16:granular-23')}`, async () => {
+  it(`notifies the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'contract:16:toggle', 'contract:16:granular-23')}`, async () => {
     const { client } = await connect();
     let told = 0;
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {

@@ -242,9 +242,9 @@ describe('a change of rights on one replica', function () {
   const wake = (): void => set.replicas[1]?.wake();
 
   const faults: readonly Fault[] = [
-    { name: 'is well', strike: () => undefined, heal: () => undefined },
+    { name: 'is healthy', strike: () => undefined, heal: () => undefined },
     {
-      name: 'hears nothing of the event store',
+      name: 'receives nothing from the event store',
       strike: () => {
         storeProxy.freeze('all');
       },
@@ -261,10 +261,10 @@ describe('a change of rights on one replica', function () {
         databaseProxy.thaw();
       },
     },
-    { name: 'hears nothing of either', strike: cutOff, heal: reconnect },
-    { name: 'is stopped and wakes up', strike: stop, heal: wake },
+    { name: 'receives nothing from either store', strike: cutOff, heal: reconnect },
+    { name: 'is paused and resumed', strike: stop, heal: wake },
     {
-      name: 'is stopped and wakes up with nobody to ask',
+      name: 'is paused and resumed without stores',
       strike: () => {
         cutOff();
         stop();

@@ -16,11 +16,11 @@ const brokenCheckRules = (witness: SendWitness, deciders: Deciders): readonly st
 ];
 
 /** Of the approved send, which passes three times as many messages, every fourth point; all of them in the long run. */
-const EVERY = { send: 1, file_copy: 1, checked_send: timesOf(4, 1) } as const;
+const EVERY = { send: 1, file_copy: 1, approved_send: timesOf(4, 1) } as const;
 
 const works = [
   ['sending a draft', 'send', ['events', 'postgres', 'smtp'], brokenSendRules],
-  ['sending what a person approved', 'checked_send', ['events', 'postgres', 'smtp'], brokenCheckRules],
+  ['sending what a person approved', 'approved_send', ['events', 'postgres', 'smtp'], brokenCheckRules],
   ['filing the copy in Sent', 'file_copy', ['events', 'imap', 'postgres'], brokenCopyRules],
 ] as const satisfies readonly (readonly [string, CrashedWork, readonly string[], typeof brokenCheckRules])[];
 

@@ -248,8 +248,8 @@ describe('waiting through the whole gateway', function () {
     expect(result.structuredContent.items).to.have.length(1);
     const unknown = await post('email.await', { for: 'operation', operation_ids: ['opn_nobody'] });
     expect(unknown.body.error.code).to.equal('not_found');
-    const check = await post('email.await', { for: 'approval', approval_ids: ['chk_nobody'] });
-    expect(check.body.error.code).to.equal('not_found');
+    const noApproval = await post('email.await', { for: 'approval', approval_ids: ['chk_nobody'] });
+    expect(noApproval.body.error.code).to.equal('not_found');
   });
 
   it('refuses what contradicts itself', async () => {

@@ -16,7 +16,7 @@ export const contractPolicy = {
   ],
   'contract:8:default-terms': [
     'email_act',
-    'A check wants one approver, decided in 24 h and committed in 1 h, where no rule says otherwise.',
+    'An approval requires one approver, a decision within 24 h and a commit within 1 h, where no rule says otherwise.',
   ],
   'contract:8:auto-commit': [
     'email_act',

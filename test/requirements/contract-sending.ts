@@ -22,11 +22,11 @@ export const contractSending = {
   'contract:7:partial-refusal': ['send_draft', 'Recipients that were refused are told in rejected[].'],
   'contract:7:frozen-first': [
     'wants_to_send_draft',
-    'The draft is frozen first, then its check is asked for: in_review, with approval_id, and nothing goes out.',
+    'The draft is frozen first, then its approval is requested: in_review, with approval_id, and nothing goes out.',
   ],
   'contract:7:commit-of-send': [
     'approval_commit',
-    'A commit sends the frozen bytes, once, and only while the draft is frozen for this check and hash.',
+    'A commit sends the frozen bytes, once, and only while the draft is frozen for this approval and hash.',
   ],
   'contract:7:retry-under-check': [
     'approval_commit',
@@ -42,16 +42,16 @@ export const contractSending = {
   ],
   'contract:9:altered': [
     'approval_commit',
-    'One byte of the stored message that is not what was approved: nothing is sent, and the check is invalidated.',
+    'One byte of the stored message that is not what was approved: nothing is sent, and the approval is invalidated.',
   ],
   'contract:10:edit-supersedes': [
     ['edit_draft', 'patch_draft'],
-    'An edit of a draft in review supersedes its check; the next one says which it takes the place of.',
+    'An edit of a draft in review supersedes its approval; the next approval names the one it replaces.',
   ],
   'contract:10:discard-invalidates': ['discard_draft', 'A draft in review takes its check with it.'],
   'contract:10:released': [
     'wants_to_send_draft',
-    'A draft in review is open again on every end of its check but committed.',
+    'A draft in review is open again on every end of its approval but committed.',
   ],
   'contract:10:commit-unknown': [
     'approval_commit',
@@ -78,6 +78,6 @@ export const contractSending = {
   ],
   'contract:15:check-quota': [
     'approval_commit',
-    'A send with a check is counted when it is committed; quota_exceeded there takes nothing from the approval.',
+    'A send with an approval is counted when it is committed; quota_exceeded there takes nothing from the approval.',
   ],
 } as const satisfies RequirementTable;

@@ -29,11 +29,11 @@ export const contractWaiting = {
   'contract:5:many-waiters': [WAITS, 'However many wait, a mailbox has one worker that is told of news.'],
   'contract:5:approval': [
     ['monitor_approval', 'email_await'],
-    'Waiting for checks answers when the status of one changes.',
+    'Waiting for approvals answers when the status of one changes.',
   ],
   'contract:5:approval-cursor': [
     'monitor_approval',
-    'Each change is told once; without a cursor, what changed since the check was asked for.',
+    'Each change is reported once; without a cursor, every change since the approval was requested.',
   ],
   'contract:5:approval-expiry': ['monitor_approval', 'A check whose time passes is told at that moment.'],
   'contract:5:operation': ['email_await', 'for operation answers when an operation has finished.'],

@@ -97,7 +97,7 @@ describeStores('read of $all', (store) => {
   });
 });
 
-describeEmbedded('read of $all over a gap', (store) => {
+describeEmbedded('read of $all', (store) => {
   it('of any size, either way and by a subscription, also after a restart', async () => {
     const append = () =>
       store().client.appendToStream(freshStream(), numbered(2), { expectedRevision: NO_STREAM });

@@ -75,7 +75,7 @@ for (const batchAppend of [true, false]) {
     };
 
     for (const [what, log] of Object.entries(LOGS)) {
-      it(`and ${what} takes no append, also of a process that follows nothing ${verifies('contract:20:another-log')}`, async () => {
+      it(`accepts no append when it ${what}, also from a process without subscriptions ${verifies('contract:20:another-log')}`, async () => {
         await isReady();
         const other = log();
         const before = other.events.length;
@@ -92,7 +92,7 @@ for (const batchAppend of [true, false]) {
           expect(await rejection(read())).to.include({ name: 'LogReplaced' });
       });
 
-      it(`and ${what} is not followed, and the known log is when it is back`, async () => {
+      it(`is not followed when it ${what}, and is followed again when the known log returns`, async () => {
         const seen = follow();
         await eventually(() => seen.length === 2);
         const known = node.log;

@@ -151,20 +151,20 @@ describe('sends', () => {
     const isDue = async (): Promise<boolean> => {
       await rig.settle(projector);
       const due = await listDueSends(sql, { ...ALL, limit: 100, now: new Date() });
-      return due.some(({ operationId }) => operationId === 'opn_checked');
+      return due.some(({ operationId }) => operationId === 'opn_approved');
     };
-    const tell = (...facts: Fact<AnyEvent>[]) => happened(events, 'operation-opn_checked', facts);
+    const tell = (...facts: Fact<AnyEvent>[]) => happened(events, 'operation-opn_approved', facts);
     const intended: Fact<AnyEvent> = {
       type: 'SendIntended',
-      data: { mailbox_id: MAILBOX, draft_id: 'drf_checked', draft_version: 1 },
+      data: { mailbox_id: MAILBOX, draft_id: 'drf_approved', draft_version: 1 },
     };
     await tell(intended);
     expect(await isDue()).to.equal(true);
-    const putOff = { ...SAMPLE_EVENTS.SendPostponed, operation_id: 'opn_checked', retry_at: LATER };
-    await happened(events, 'draft-drf_checked', [
-      { type: 'SendPostponed', data: { ...putOff, approval_id: 'chk_checked' } },
+    const putOff = { ...SAMPLE_EVENTS.SendPostponed, operation_id: 'opn_approved', retry_at: LATER };
+    await happened(events, 'draft-drf_approved', [
+      { type: 'SendPostponed', data: { ...putOff, approval_id: 'chk_approved' } },
     ]);
-    expect(await isDue(), 'its check has not heard of it').to.equal(true);
+    expect(await isDue(), 'its approval has not recorded it').to.equal(true);
     await tell({ type: 'CommitAttemptFailed', data: SAMPLE_EVENTS.CommitAttemptFailed });
     expect(await isDue()).to.equal(false);
     await tell(intended);

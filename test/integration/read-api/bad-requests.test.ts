@@ -262,7 +262,7 @@ describe('bad requests on REST', () => {
     expect(stage.recorded).to.deep.equal([]);
   });
 
-  it(`says of a bearer that it is wrong, and nothing of one that is not there ${verifies('contract:13:invalid-token')}`, async () => {
+  it(`are answered that the bearer is wrong, or without a reason when there is none ${verifies('contract:13:invalid-token')}`, async () => {
     for (const authorization of ['Bearer mgw_forged', 'Bearer not a token', 'Bearer', 'Basic eDp5']) {
       const answer = await stage.call('GET', '/notes/n', { bearer: null, headers: { authorization } });
       expect(refused(answer), authorization).to.deep.equal([401, 'unauthenticated']);

@@ -16,11 +16,11 @@ import { sampleAuthor } from '../samples/event-author.ts';
 import { SendRig, type SendRigOptions } from './send-rig.ts';
 import { policyEntry } from '../samples/policy-entry.ts';
 
-const ONE_APPROVER = [{ id: 'checked', when: { actions: ['send'] }, then: { decision: 'require' } }];
+const ONE_APPROVER = [{ id: 'needs_approval', when: { actions: ['send'] }, then: { decision: 'require' } }];
 
 const APPROVER = 'usr_approver';
 
-export class CheckedSendRig extends SendRig {
+export class ApprovedSendRig extends SendRig {
   constructor(options: SendRigOptions = {}) {
     super({ kind: 'agent', policy: policyOf(ONE_APPROVER), ...options });
     (this.ports.directory.state.roles as Map<string, Role>).set(`org_1/${APPROVER}`, 'approver');
@@ -55,8 +55,8 @@ export class CheckedSendRig extends SendRig {
     const operationId = this.operationId(key);
     const { state } = await decideAndAppend(ports, author, operation, {
       id: operationId,
-      decide: (check, now) =>
-        castVote(check, { ...ballot, contentHash: check.approval?.requested.content_hash ?? '', now }),
+      decide: (operation, now) =>
+        castVote(operation, { ...ballot, contentHash: operation.approval?.requested.content_hash ?? '', now }),
     });
     await releaseDraftOf(ports, author, operationId, state);
   }
@@ -70,7 +70,7 @@ export class CheckedSendRig extends SendRig {
     const operationId = this.operationId(key);
     const { state } = await decideAndAppend(ports, author, operation, {
       id: operationId,
-      decide: (check, now) => decideCancel(check, { reason: null, now }),
+      decide: (operation, now) => decideCancel(operation, { reason: null, now }),
     });
     if (!isCutOff) await releaseDraftOf(ports, author, operationId, state);
   }

@@ -32,7 +32,7 @@ import { testDatabase } from '../servers/postgres.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
 /** Times short enough for a test. */
-export const QUICK: Partial<SyncTimes> = {
+const QUICK: Partial<SyncTimes> = {
   leaseMs: 2_000,
   renewEveryMs: 300,
   lookEveryMs: 50,

@@ -5,7 +5,7 @@ import { callerInSession, callerOf, type Caller } from '../../../commands/kernel
 import { decideAndAppend } from '../../../commands/kernel/decide-and-append.ts';
 import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
-import { invokeCapability, type Outcome } from '../../../commands/kernel/invoke-capability.ts';
+import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
 import type { ChangeAttribution } from '../../../commands/ports/change-attribution.ts';
 import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
@@ -30,6 +30,8 @@ import { MemoryDirectory } from '../fakes/memory-directory.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
 import { randomKey } from '../samples/random-key.ts';
+import { SAMPLE_SERVER } from '../samples/server-info.ts';
+import { invokeAs } from './invoke-as.ts';
 import { ScriptedSql } from '../fakes/scripted-sql.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
@@ -39,7 +41,7 @@ export const plainPersonalData: PersonalData = {
   open: (sealed) => Promise.resolve(sealed.split(':').slice(2).join(':')),
 };
 
-export class MemorySecrets implements Secrets {
+class MemorySecrets implements Secrets {
   readonly mail = new Map<string, MailCredentials>();
   readonly passwords = new Map<string, string>();
 
@@ -154,32 +156,7 @@ export function memoryPorts() {
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
     log: silentLog,
-    server: {
-      baseUrl: 'http://127.0.0.1',
-      version: '0.0.0',
-      limits: {
-        readsPerMinute: 600,
-        writesPerMinute: 120,
-        concurrentRequests: 20,
-        concurrentWaits: 50,
-        providerConnections: 4,
-        jsonBodyBytes: 1_048_576,
-        mcpResultBytes: 98_304,
-        sendsPerHour: 30,
-        signInsPerMinute: 10,
-      },
-      sendTimes: {
-        retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],
-        giveUpAfterMs: 86_400_000,
-        judgeAfterMs: 900_000,
-        ownCopyWithinMs: 5_000,
-      },
-      mcpTextBlock: true,
-      mailboxNumberBlock: 0,
-      logId: '0a1b2c3d',
-      mcpRevisions: [],
-      strictOutput: true,
-    },
+    server: SAMPLE_SERVER,
   };
   return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql };
 }
@@ -229,22 +206,9 @@ export async function startMemoryGateway(): Promise<MemoryGateway> {
   };
   const invoke: MemoryGateway['invoke'] = async (capability, input, options = {}) => {
     clock.advance(1);
-    return await invokeCapability({
-      capability,
-      input,
-      caller: callerById(options.token ?? ownerTokenId),
-      client: null,
-      registry: [],
-      ports,
-      request: {
-        id: ports.ids.newId('req'),
-        surface: 'rest',
-        idempotencyKey: options.key ?? null,
-        ifMatch: options.ifMatch ?? null,
-        ifPosition: null,
-        mcpSessionId: null,
-      },
-    });
+    const caller = callerById(options.token ?? ownerTokenId);
+    const { key = null, ifMatch = null } = options;
+    return await invokeAs(ports, caller, [capability, input], { idempotencyKey: key, ifMatch });
   };
   const signIn = async (userId = org.userId, secretHash = ports.ids.newUuid()): Promise<string> => {
     const sessionId = ports.ids.newId('ses');

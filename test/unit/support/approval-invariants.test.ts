@@ -146,7 +146,7 @@ describe('brokenApprovalRules', () => {
     [
       'a commit without approval',
       [...asked(), ...begun(20)],
-      'CommitStarted of a check that is awaiting_approval',
+      'CommitStarted of an approval that is awaiting_approval',
     ],
     [
       'a grant without its quorum',
@@ -195,12 +195,12 @@ describe('brokenApprovalRules', () => {
     [
       'two commits at once',
       [...APPROVED, ...begun(20), ...begun(21, 2)],
-      'CommitStarted of a check that is committing',
+      'CommitStarted of an approval that is committing',
     ],
     [
       'a second commit after the first',
       [...APPROVED, ...begun(20), ...ended(30), ...begun(40, 2)],
-      'CommitStarted of a check that is committed',
+      'CommitStarted of an approval that is committed',
     ],
     ['an intent before the commit', [...APPROVED, line('ActionsIntended', 20)], 'an intent without a commit'],
     [
@@ -211,12 +211,12 @@ describe('brokenApprovalRules', () => {
     [
       'a cancellation during the commit',
       [...APPROVED, ...begun(20), line('ApprovalCancelled', 21)],
-      'ApprovalCancelled of a check that is committing',
+      'ApprovalCancelled of an approval that is committing',
     ],
     [
       'a second end',
       [...asked(), line('ApprovalCancelled', 5), line('ApprovalExpired', 200, { expired_at: at(100) })],
-      'ApprovalExpired of a check that is cancelled',
+      'ApprovalExpired of an approval that is cancelled',
     ],
     [
       'an early expiry',

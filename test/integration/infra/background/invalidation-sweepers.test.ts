@@ -20,7 +20,7 @@ import {
 import { SweeperRun } from '../../../../infra/background/run-sweeper.ts';
 import { approvals } from '../../../../projections/approvals.ts';
 import { WORLD_NOW } from '../../../support/worlds/access-world.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -65,7 +65,7 @@ class Invalidation {
 
 describe('approvals whose ground is gone, on a log and a database', () => {
   let home: Rig;
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let boss: Caller;
   let sweeper: Invalidation;
   let settle: () => Promise<void>;
@@ -73,7 +73,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
 
   beforeEach(async () => {
     home = await openRig();
-    rig = checkRig();
+    rig = approvalRig();
     boss = rig.person('usr_boss', 'owner');
     const projector = await home.start({ events: rig.events, projections: [approvals] });
     stop = () => projector.close();
@@ -106,8 +106,8 @@ describe('approvals whose ground is gone, on a log and a database', () => {
       decision: 'approve',
       content_hash: approval?.content_hash,
     });
-  const endOfApproval = async (check: OperationReply): Promise<string | null> => {
-    const { approval } = await rig.stateOf(check);
+  const endOfApproval = async (reply: OperationReply): Promise<string | null> => {
+    const { approval } = await rig.stateOf(reply);
     const end = endOf(approval);
     return end?.status === 'invalidated' ? end.why.reason : (end?.status ?? null);
   };

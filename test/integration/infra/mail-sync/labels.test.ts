@@ -79,7 +79,7 @@ describe('the feed of a mailbox with labels', function () {
   });
 
   for (const tellsKnownPlaces of [true, false]) {
-    it(`knows an own archive again, where it went is ${tellsKnownPlaces ? 'told' : 'not told'}`, async () => {
+    it(`recognises its own archive when its place is ${tellsKnownPlaces ? 'reported' : 'not reported'}`, async () => {
       server.tellsKnownPlaces = tellsKnownPlaces;
       const [inbox, all] = [rig.folder('INBOX'), rig.folder(ALL_MAIL)];
       const { uidValidity } = server.account.folder('INBOX');

@@ -66,7 +66,7 @@ describe('mailboxes that processes share', function () {
     expect(performance.now() - since).to.be.greaterThan(1_000);
   });
 
-  it(`are all worked on when one is added while a process restarts ${verifies(RULE)}`, async () => {
+  it(`have a process each when one is added while a process restarts ${verifies(RULE)}`, async () => {
     await rig.addMailbox();
     rig.work(NO_SWEEP);
     const end = rig.work(NO_SWEEP);

@@ -258,7 +258,7 @@ describe('message actions on a server with neither MOVE nor UIDPLUS', () => {
     expect(await subjectsIn(under)).to.have.length(4);
   });
 
-  it('copies', async () => {
+  it('copies messages', async () => {
     const uidValidity = await uidValidityOf(under);
     const outcomes = await under.mail((session) => session.copyMessages(INBOX, uidValidity, [1], ARCHIVE));
     expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'done' });
@@ -292,7 +292,7 @@ describe('a connection that breaks in an action', () => {
   });
 
   for (const where of ['before', 'after', 'hang'] as const) {
-    it(`leaves a MOVE that was cut off ${where} it unknown, and looking tells`, async () => {
+    it(`leaves a MOVE unknown when it is interrupted (${where}), and reading the folders settles it`, async () => {
       const uidValidity = await uidValidityOf(under);
       const before = await under.mail((session) => session.folderStatus(ARCHIVE));
       proxy.cutAt(/UID MOVE/, where);

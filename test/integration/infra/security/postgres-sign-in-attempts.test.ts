@@ -121,7 +121,7 @@ describe('tries of passwords', () => {
     expect(await pause('anna')).to.equal(0);
   });
 
-  it(`of others do not keep a person out where that person has signed in before ${verifies('contract:18:delays')}`, async () => {
+  it(`delay no person at the address of an earlier sign-in when others fail ${verifies('contract:18:delays')}`, async () => {
     await succeed('anna', 'home');
     for (let n = 0; n < 8; n += 1) {
       await fail('anna', `attacker-${String(n)}`);

@@ -5,15 +5,15 @@ import type { Caller } from '../../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { getApproval } from '../../../../read-api/approvals/read-approvals.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('approval_commit answers', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let boss: Caller;
   beforeEach(() => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.approval', [{ id: null }]);
     boss = rig.person('usr_boss', 'owner');
   });
@@ -25,7 +25,7 @@ describe('approval_commit answers', () => {
       .output as OperationReply;
 
   it(`returns the outcome when the gateway committed automatically ${verifies('contract:10:runs-by-itself')}`, async () => {
-    rig.rules({ ...CHECKED, then: { decision: 'require', auto_commit: true } });
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', auto_commit: true } });
     const asked = await rig.ask([rig.arrive('INBOX')], 'archive');
     expect(await rejection(commit(asked, 'early'))).to.include({ code: 'approval_pending' });
     await vote(asked);

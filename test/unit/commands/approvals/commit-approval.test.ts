@@ -9,19 +9,19 @@ import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { emailRequests } from '../../../../read-api/approvals/email-requests.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY = 24 * 60 * 60;
 
 describe('approval_commit of message actions', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let boss: Caller;
   let one: string;
 
   beforeEach(() => {
-    rig = checkRig();
+    rig = approvalRig();
     boss = rig.person('usr_boss', 'owner');
     one = rig.arrive('INBOX', '<one@example.com>');
   });
@@ -91,14 +91,14 @@ describe('approval_commit of message actions', () => {
   });
 
   it(`is done by the gateway with the last vote when the terms say auto_commit ${verifies('contract:8:auto-commit')}`, async () => {
-    rig.rules({ ...CHECKED, then: { decision: 'require' } });
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require' } });
     const reply = await rig.ask([one], 'archive');
     expect(await vote(reply)).to.include({ status: 'committed' });
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
   it(`waits undo_seconds, and can be cancelled until then ${verifies('contract:8:undo')}`, async () => {
-    rig.rules({ ...CHECKED, then: { ...CHECKED.then, undo_seconds: 60 } });
+    rig.rules({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, undo_seconds: 60 } });
     const [kept, stopped] = [await granted(), await granted()];
     for (const reply of [kept, stopped]) {
       const held = await commit(reply);
@@ -136,17 +136,17 @@ describe('approval_commit of message actions', () => {
   });
 
   /** What can change in the directory between approval and commit, and why the approval then ends. */
-  const losses: readonly (readonly [why: string, change: (rig: CheckRig) => void])[] = [
+  const losses: readonly (readonly [why: string, change: (rig: ApprovalRig) => void])[] = [
     [
       'policy_stricter',
       (rig) => {
-        rig.rules({ ...CHECKED, then: { decision: 'deny' } });
+        rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'deny' } });
       },
     ],
     [
       'policy_stricter',
       (rig) => {
-        rig.rules({ ...CHECKED, then: { decision: 'require', approver_role: 'owner' } });
+        rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', approver_role: 'owner' } });
       },
     ],
     [

@@ -4,17 +4,17 @@ import { decideApproval } from '../../../../commands/approvals/decide-approval.t
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('scheduled work on approvals', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let reply: OperationReply;
 
   /** An approval with an undo delay of a minute after its last vote. */
   const held = async (): Promise<void> => {
-    rig = checkRig();
-    rig.rules({ ...CHECKED, then: { decision: 'require', undo_seconds: 60 } });
+    rig = approvalRig();
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', undo_seconds: 60 } });
     const boss = rig.person('usr_boss', 'owner');
     reply = await rig.ask([rig.arrive('INBOX')], 'archive');
     const { id: approval_id, content_hash } = reply.approval ?? {};

@@ -3,12 +3,12 @@ import { decideApproval } from '../../../../commands/approvals/decide-approval.t
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('approval_decide', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let approver: Caller;
   let reply: OperationReply;
 
@@ -26,7 +26,7 @@ describe('approval_decide', () => {
     });
 
   beforeEach(async () => {
-    rig = checkRig();
+    rig = approvalRig();
     approver = rig.person('usr_approver', 'approver');
     await ask();
   });
@@ -67,7 +67,7 @@ describe('approval_decide', () => {
   });
 
   it(`counts one vote per person and refuses to change it ${verifies('contract:9:one-vote')}`, async () => {
-    await ask({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } }).catch((error: unknown) => {
+    await ask({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, quorum: 2 } }).catch((error: unknown) => {
       expect(error).to.include({ code: 'no_eligible_approver' });
     });
     rig.person('usr_second', 'admin');
@@ -86,7 +86,7 @@ describe('approval_decide', () => {
 
   it(`requires the role named by the terms ${verifies('contract:9:approver')}`, async () => {
     rig.person('usr_boss', 'owner');
-    await ask({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'admin' } });
+    await ask({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, approver_role: 'admin' } });
     // A caller who may decide nothing here and has no other part in it does not see it.
     expect(await rejection(vote(approver))).to.include({ code: 'not_found' });
     const involved: Caller = { ...approver, mailboxes: rig.caller.mailboxes };
@@ -97,7 +97,7 @@ describe('approval_decide', () => {
     const behind = rig.person('usr_1', 'owner');
     const own = await vote(behind);
     expect(own.votes[0]?.own_request).to.equal(true);
-    await ask({ ...CHECKED, then: { ...CHECKED.then, exclude_owner: true } });
+    await ask({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, exclude_owner: true } });
     expect(await rejection(vote(behind))).to.include({ code: 'self_approval_forbidden' });
     expect(await vote(approver)).to.include({ status: 'pending_commit' });
   });
@@ -119,7 +119,7 @@ describe('approval_decide', () => {
   });
 
   it(`keeps the vote when the commit that follows fails ${verifies('contract:10:attempt-failed')}`, async () => {
-    await ask({ ...CHECKED, then: { decision: 'require' } });
+    await ask({ ...NEEDS_APPROVAL, then: { decision: 'require' } });
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
     const after = await vote(approver);
     expect(after).to.deep.include({ status: 'pending_commit', commit_at: '2026-03-01T12:01:00.000Z' });

@@ -9,8 +9,8 @@ import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { operation, type OperationReply } from '../../../../commands/operations/operation.ts';
 import { getOperation } from '../../../../read-api/operations/read-operations.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -19,13 +19,13 @@ const KEY = 'key-1';
 const HOUR = 3_600;
 
 describe('an Idempotency-Key whose approval ended without running', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let input: object;
   let reply: OperationReply;
   let id: string;
 
   beforeEach(async () => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.audit', []);
     rig.person('usr_approver', 'approver');
     const select = { message_ids: [rig.arrive('INBOX'), rig.arrive('INBOX')] };
@@ -95,7 +95,7 @@ describe('an Idempotency-Key whose approval ended without running', () => {
   });
 
   it(`answers approval_superseded when a send ended because its draft was edited ${verifies('contract:14:ended-replay')}`, async () => {
-    const sends = new CheckedSendRig();
+    const sends = new ApprovedSendRig();
     const draftId = await sends.startDraft();
     await sends.ask(draftId, KEY);
     const author = sampleAuthor('org_1');

@@ -6,12 +6,12 @@ import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('an interrupted commit', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let reply: OperationReply;
   let approval_id: string;
 
@@ -25,7 +25,7 @@ describe('an interrupted commit', () => {
   };
 
   const granted = async (type: string, messageId: string | null = '<one@example.com>'): Promise<void> => {
-    rig = checkRig();
+    rig = approvalRig();
     const boss = rig.person('usr_boss', 'owner');
     reply = await rig.ask([rig.arrive('INBOX', messageId)], type);
     approval_id = reply.approval?.id ?? '';

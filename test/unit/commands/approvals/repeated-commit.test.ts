@@ -3,7 +3,7 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -11,11 +11,11 @@ import { rejection } from '../../../support/suite/rejection.ts';
 const KEY = 'key-1';
 
 describe('approval_commit with a repeated Idempotency-Key', () => {
-  let rig: CheckedSendRig;
+  let rig: ApprovedSendRig;
   let id: string;
 
   beforeEach(async () => {
-    rig = new CheckedSendRig();
+    rig = new ApprovedSendRig();
     id = await rig.granted(KEY);
   });
 

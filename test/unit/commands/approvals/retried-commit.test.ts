@@ -5,17 +5,17 @@ import { commitDue } from '../../../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
 describe('automatic retry of a commit', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let operationId: string;
 
   /** Granted and attempted while the mailbox is unavailable. */
   beforeEach(async () => {
-    rig = checkRig();
-    rig.rules({ ...CHECKED, then: { decision: 'require', auto_commit: true } });
+    rig = approvalRig();
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', auto_commit: true } });
     const boss = rig.person('usr_boss', 'owner');
     const reply = await rig.ask([rig.arrive('INBOX', '<one@example.com>')], 'archive');
     operationId = reply.operation_id ?? '';

@@ -6,13 +6,13 @@ import type { FolderEntry, MailboxEntry } from '../../../../commands/ports/direc
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { contentHashOf } from '../../../../commands/operations/manifest.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rewritten } from '../../../support/fakes/rewritten-events.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Scene {
-  readonly rig: CheckRig;
+  readonly rig: ApprovalRig;
   readonly reply: OperationReply;
 }
 
@@ -20,7 +20,7 @@ const MESSAGES = ['<1@example.com>', '<2@example.com>'];
 
 /** Two messages whose move to the archive was requested and approved. */
 async function approved(): Promise<Scene> {
-  const rig = checkRig();
+  const rig = approvalRig();
   const boss = rig.person('usr_boss', 'owner');
   const ids = MESSAGES.map((messageId) => rig.arrive('INBOX', messageId));
   rig.arrive('INBOX', '<bystander@example.com>');
@@ -114,27 +114,27 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
   },
   'policy denies it now': {
     change: ({ rig }) => {
-      rig.rules({ ...CHECKED, then: { decision: 'deny' } });
+      rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'deny' } });
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'deny', rule_id: CHECKED.id, policy_version: 2 },
+    policy: { decision: 'deny', rule_id: NEEDS_APPROVAL.id, policy_version: 2 },
   },
   'policy requires more approvals now': {
     change: ({ rig }) => {
-      rig.rules({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } });
+      rig.rules({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, quorum: 2 } });
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'require', rule_id: CHECKED.id, policy_version: 2 },
+    policy: { decision: 'require', rule_id: NEEDS_APPROVAL.id, policy_version: 2 },
   },
   'policy requires a higher role now': {
     change: ({ rig }) => {
-      rig.rules({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'owner' } });
+      rig.rules({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, approver_role: 'owner' } });
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'require', rule_id: CHECKED.id, policy_version: 2 },
+    policy: { decision: 'require', rule_id: NEEDS_APPROVAL.id, policy_version: 2 },
   },
   'the destination in the manifest was replaced': {
     change: (scene) => {
@@ -204,7 +204,7 @@ describe(`an approved change of messages ${verifies('contract:9:commit-checks', 
   it('does not run the manifest of another operation', async () => {
     const scene = await approved();
     const { rig, reply } = scene;
-    rig.rules({ ...CHECKED, then: { decision: 'allow' } });
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'allow' } });
     const allowed = await rig.ask([rig.idOf('INBOX', 3)], 'archive', 'prepare');
     const [asked] = rig.events.all.filter(
       ({ type, streamName }) =>

@@ -4,7 +4,7 @@ import { discardDraftCapability } from '../../../../commands/drafts/discard-draf
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { rewritten } from '../../../support/fakes/rewritten-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -12,13 +12,13 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const KEY = 'key-1';
 
 interface Scene {
-  readonly rig: CheckedSendRig;
+  readonly rig: ApprovedSendRig;
   readonly draftId: string;
   readonly operationStream: string;
 }
 
 async function approved(): Promise<Scene> {
-  const rig = new CheckedSendRig();
+  const rig = new ApprovedSendRig();
   const draftId = await rig.granted(KEY);
   return { rig, draftId, operationStream: `operation-${rig.operationId(KEY)}` };
 }

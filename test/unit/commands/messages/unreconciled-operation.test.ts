@@ -9,14 +9,14 @@ import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { progressAt, approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY = 24 * 60 * 60;
 
 describe('an interrupted operation that cannot be reconciled', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let reply: OperationReply;
 
   const progress = async () => progressAt(await rig.stateOf(reply), rig.ports.clock.now());
@@ -43,7 +43,7 @@ describe('an interrupted operation that cannot be reconciled', () => {
   /** The process ended after the effect, before the outcome was recorded: of a commit, or of an operation that ran without an approval. */
   const cutOff = {
     commit: async (): Promise<void> => {
-      rig = checkRig();
+      rig = approvalRig();
       const boss = rig.person('usr_boss', 'owner');
       reply = await rig.ask([rig.arrive('INBOX')], 'archive');
       const approval_id = reply.approval?.id ?? '';
@@ -54,7 +54,7 @@ describe('an interrupted operation that cannot be reconciled', () => {
       await rejection(rig.invokeAs(rig.caller, commitApproval, { approval_id }));
     },
     direct: async (): Promise<void> => {
-      rig = checkRig();
+      rig = approvalRig();
       rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
       const select = { message_ids: [rig.arrive('INBOX')] };
       const operation = { type: 'message_actions', select, actions: [{ type: 'trash' }] };

@@ -8,7 +8,6 @@ import {
   startMemoryGateway,
 } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { invokeAsOwner } from '../../../support/worlds/signed-in-person.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Refusal {
@@ -19,12 +18,14 @@ const rule = (id: string, then: object = { decision: 'deny' }) => ({ id, when: {
 
 describe('PUT /org/policy', () => {
   let gateway: MemoryGateway;
+  let owner: string;
   beforeEach(async () => {
     gateway = await startMemoryGateway();
+    owner = await gateway.signIn();
   });
 
-  const put = async (document: object, options?: CallOptions) =>
-    (await invokeAsOwner(gateway, putPolicy, document, options)).output as OrgPolicy;
+  const put = (document: object, options: CallOptions = {}) =>
+    gateway.call<OrgPolicy>(putPolicy, document, { ...options, token: owner });
   const issuesOf = async (document: object) => {
     const refused: unknown = await rejection(put(document));
     return (refused as Refusal).details.issues;
@@ -81,7 +82,7 @@ describe('PUT /org/policy', () => {
     const document = { rules: [rule('a')] };
     await put(document, { key: 'k' });
     await put({ rules: [rule('b')] });
-    const { output, replayed } = await invokeAsOwner(gateway, putPolicy, document, { key: 'k' });
+    const { output, replayed } = await gateway.invoke(putPolicy, document, { key: 'k', token: owner });
     expect(replayed).to.equal(true);
     expect(output).to.include({ version: 2 });
   });

@@ -15,7 +15,7 @@ import { approvalStatusOf } from '../../../../commands/operations/approval-reply
 import { brokenApprovalRules } from '../../../support/models/approval-invariants.ts';
 import { brokenEnvelopeRules } from '../../../support/models/envelope-rules.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { dyingAfter, dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import {
   type Course,
@@ -98,7 +98,7 @@ const TABLE: Readonly<Record<Step['do'], Readonly<Record<DraftStatus, readonly D
 const OF_AN_APPROVAL: ReadonlySet<Verb> = new Set(['approve', 'reject', 'commit', 'cancel']);
 
 class History {
-  readonly rig = new CheckedSendRig();
+  readonly rig = new ApprovedSendRig();
   readonly keys: string[] = [];
   draftId = '';
   #ports = this.rig.ports;

@@ -8,7 +8,7 @@ import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { dyingAfter, dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { LATER_AT_ENVELOPE, NEVER } from '../../../support/fakes/fake-submission.ts';
@@ -22,7 +22,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   return (error as { code?: string }).code ?? String(error);
 };
 
-async function granted(rig = new CheckedSendRig()) {
+async function granted(rig = new ApprovedSendRig()) {
   const id = await rig.granted(KEY);
   const operationId = rig.operationId(KEY);
   const status = async () => approvalStatusOf(await rig.operation(operationId), rig.ports.clock.now());
@@ -152,7 +152,7 @@ describe('approval_commit of a send', () => {
   });
 
   it(`counts the mails of an agent at the commit, and keeps the approval when the quota is used up ${verifies('contract:15:check-quota')}`, async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     const most = rig.ports.server.limits.sendsPerHour;
     for (let n = 0; n < most; n += 1) {
       await rig.granted(`first-${String(n)}`);
@@ -168,7 +168,7 @@ describe('approval_commit of a send', () => {
   });
 
   it("waits for the next hour under the same approval when the gateway's commit exceeds the quota", async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     for (let n = 0; n < rig.ports.server.limits.sendsPerHour; n += 1) {
       await rig.granted(`first-${String(n)}`);
       await rig.commit(`first-${String(n)}`);
@@ -202,7 +202,7 @@ describe('approval_commit of a send', () => {
 });
 
 describe('a commit and an edit at once', () => {
-  const edit = (rig: CheckedSendRig, id: string) =>
+  const edit = (rig: ApprovedSendRig, id: string) =>
     rig.invoke(patchDraftCapability, { draft_id: id, subject: 'Another one' }, 'edit-1');
 
   it(`sends nothing when the edit came first ${verifies('contract:10:commit-or-edit')}`, async () => {
@@ -334,10 +334,10 @@ describe('an interrupted commit of a send', () => {
 
 /** Does something right after the append that holds an event of this type. */
 function afterAppend(
-  store: CheckedSendRig['ports']['events'],
+  store: ApprovedSendRig['ports']['events'],
   type: string,
   work: () => Promise<unknown>,
-): CheckedSendRig['ports']['events'] {
+): ApprovedSendRig['ports']['events'] {
   return {
     append: async (stream, expected, events) => {
       const appended = await store.append(stream, expected, events);

@@ -3,7 +3,7 @@ import type { ApprovalWarning } from '../../../../commands/operations/approval-w
 import { openWarnings } from '../../../../commands/operations/approval-warnings.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { skippedWarnings } from '../../../../commands/sending/recipient-warnings.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
@@ -11,7 +11,7 @@ const KEY = 'key-1';
 
 /** The ports of a gateway that wrote to some, and whose mirror knows others; null = the mirror is incomplete. */
 const knowing = (
-  rig: CheckedSendRig,
+  rig: ApprovedSendRig,
   writtenTo: readonly string[],
   correspondents: readonly string[] | null,
 ): Ports => ({
@@ -29,7 +29,7 @@ const knowing = (
 });
 
 async function notedFor(
-  rig: CheckedSendRig,
+  rig: ApprovedSendRig,
   ports: Ports,
   to: readonly string[],
 ): Promise<readonly ApprovalWarning[]> {
@@ -43,7 +43,7 @@ const RECIPIENTS = ['bob@example.org', 'carol@example.org', 'dave@example.org', 
 
 describe('warnings about contacts', () => {
   const first = async (writtenTo: readonly string[], correspondents: readonly string[] | null) => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     const warnings = await notedFor(rig, knowing(rig, writtenTo, correspondents), RECIPIENTS);
     return warnings.find(({ code }) => code === 'first_contact');
   };
@@ -87,7 +87,7 @@ describe('a policy that trusts recipients the mailbox wrote to', () => {
   ];
 
   it(`allows mail to them, and requires approval for those who only wrote ${verifies('contract:8:recipients')}`, async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     rig.setPolicy(KNOWN);
     const ports = knowing(rig, ['bob@example.org'], ['carol@example.org']);
     const sent = async (key: string, ...to: string[]) =>
@@ -100,7 +100,7 @@ describe('a policy that trusts recipients the mailbox wrote to', () => {
   });
 
   it(`is evaluated again at the commit of an approval ${verifies('contract:8:recipients')}`, async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     await rig.granted(KEY);
     rig.setPolicy([
       { id: 'strangers', when: { first_contact: true }, then: { decision: 'deny' } },

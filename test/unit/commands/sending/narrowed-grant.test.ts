@@ -4,7 +4,7 @@ import { invalidateMissingTargets } from '../../../../commands/approvals/invalid
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { GrantEntry } from '../../../../commands/ports/directory.ts';
 import type { FolderRole } from '../../../../commands/values/folder-roles.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
@@ -60,8 +60,8 @@ describe("a reply whose sender's grant no longer reaches the source folder", () 
     }
   }); // prettier-ignore
 
-  const approved = async (): Promise<CheckedSendRig> => {
-    const rig = new CheckedSendRig();
+  const approved = async (): Promise<ApprovedSendRig> => {
+    const rig = new ApprovedSendRig();
     await rig.ask(await startReply(rig), KEY);
     await rig.vote(KEY);
     return rig;

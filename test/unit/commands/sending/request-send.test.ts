@@ -10,7 +10,7 @@ import { holdLease } from '../../../../commands/kernel/hold-lease.ts';
 import { type Manifest, openManifest } from '../../../../commands/operations/manifest.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -22,7 +22,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
 };
 
 /** A draft in review, and the ids of its approval. */
-async function asked(rig = new CheckedSendRig()) {
+async function asked(rig = new ApprovedSendRig()) {
   const id = await rig.startDraft(['bob@example.org', 'carol@example.org']);
   const reply = await rig.ask(id, KEY);
   const operationId = rig.operationId(KEY);
@@ -30,9 +30,9 @@ async function asked(rig = new CheckedSendRig()) {
   return { rig, id, reply, operationId, review, chk: operationId.replace('opn_', 'chk_') };
 }
 
-const approvalOf = async (rig: CheckedSendRig) => (await rig.operation(rig.operationId(KEY))).approval;
+const approvalOf = async (rig: ApprovedSendRig) => (await rig.operation(rig.operationId(KEY))).approval;
 
-async function manifestOf(rig: CheckedSendRig): Promise<Manifest | null> {
+async function manifestOf(rig: ApprovedSendRig): Promise<Manifest | null> {
   const requested = (await approvalOf(rig))?.requested;
   const text = requested ? await rig.ports.personal.open(requested.manifest) : null;
   return requested && text !== null ? openManifest(text, requested.content_hash) : null;
@@ -82,7 +82,7 @@ describe('requesting approval for a send', () => {
   });
 
   it('leaves the draft open when too few people could decide', async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     (rig.ports.directory.state.roles as Map<string, unknown>).delete('org_1/usr_approver');
     const id = await rig.startDraft();
     expect(await codeOf(rig.ask(id, KEY))).to.equal('no_eligible_approver');
@@ -91,7 +91,7 @@ describe('requesting approval for a send', () => {
   });
 
   it('leaves the draft open and the key free when the warnings cannot be computed', async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     const id = await rig.startDraft();
     const overloaded = new GatewayError('overloaded', 'Too many bodies are being read; try again.');
     const ports = { ...rig.ports, markup: { ...rig.ports.markup, show: () => Promise.reject(overloaded) } };
@@ -111,7 +111,7 @@ describe('requesting approval for a send', () => {
 
 describe('a request interrupted between draft and operation', () => {
   const cutOff = async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     const id = await rig.startDraft();
     expect(await rejection(rig.ask(id, KEY, dyingBefore(rig.ports, /^ApprovalRequested$/)))).to.be.instanceOf(
       ProcessGone,
@@ -159,7 +159,7 @@ describe('a draft in review', () => {
 
   it('keeps its approval when an edit changes nothing', async () => {
     const { rig, id } = await asked();
-    const open = new CheckedSendRig();
+    const open = new ApprovedSendRig();
     const draftId = await open.startDraft();
     const { output } = await open.invoke(patchDraftCapability, patch(draftId), 'edit-1');
     expect(output).to.include({ version: 2 });

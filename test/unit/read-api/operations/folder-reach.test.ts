@@ -9,7 +9,7 @@ import type { MailboxScope, Scope } from '../../../../commands/values/scopes.ts'
 import { previewApproval, getApproval } from '../../../../read-api/approvals/read-approvals.ts';
 import { readDraft, readDraftContent, listDrafts } from '../../../../read-api/drafts/read-drafts.ts';
 import { getOperation, listOperations } from '../../../../read-api/operations/read-operations.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -18,9 +18,9 @@ const DRAFT = 'drf_00000000000000000000000001';
 const READS: readonly MailboxScope[] = ['messages:read', 'drafts:read'];
 
 describe('reading of operations, approvals and drafts', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   beforeEach(() => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.audit', []);
     rig.sql.rows.set('read.approval', []);
     rig.person('usr_approver', 'approver');

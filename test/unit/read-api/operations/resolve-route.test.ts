@@ -5,7 +5,7 @@ import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import type { MailboxScope, Role } from '../../../../commands/values/scopes.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
 import { resolveOperation } from '../../../../read-api/operations/resolve-route.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
@@ -14,7 +14,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const reason = 'I looked into the mailbox.';
 
 describe('operation_resolve', () => {
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let id: string;
 
   /** A person signed in, with these scopes on the mailbox. */
@@ -33,7 +33,7 @@ describe('operation_resolve', () => {
 
   /** The outcome for a message without a Message-ID stays unknown when the connection breaks. */
   beforeEach(async () => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.audit', []);
     const select = { message_ids: [rig.arrive('INBOX', null)] };
     rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };

@@ -9,7 +9,6 @@ import { simulatePolicy } from '../../../../read-api/policy/simulate-policy.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { policyArbitrary } from '../../../support/models/policy-arbitrary.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { invokeAsOwner } from '../../../support/worlds/signed-in-person.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Simulation {
@@ -28,17 +27,19 @@ const isHeldBack = (effect: PolicyEffect | null): boolean =>
 describe('policy_simulate', () => {
   let gateway: MemoryGateway;
   let mailboxId: string;
+  let owner: string;
   before(async () => {
     gateway = await startMemoryGateway();
     const nowhere = { host: 'imap.example.com', port: 993, security: 'tls' };
     const auth = { type: 'password', username: 'anna', password: 'secret' };
     const mailbox = { email: 'anna@own.example', imap: nowhere, smtp: nowhere, auth };
     mailboxId = (await gateway.call<{ id: string }>(createMailbox, mailbox)).id;
+    owner = await gateway.signIn();
   });
 
   const simulate = async (operation: object, asked: object = {}) => {
     const input = { mailbox_id: mailboxId, operation, ...asked };
-    return (await invokeAsOwner(gateway, simulatePolicy, input)).output as Simulation;
+    return await gateway.call<Simulation>(simulatePolicy, input, { token: owner });
   };
   const acting = (...types: readonly string[]) => ({
     type: 'message_actions',

@@ -7,7 +7,7 @@ import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
 import { monitorApproval } from '../../../../read-api/waiting/monitor-approval.ts';
 import { FeedWorld } from '../../../support/worlds/feed-world.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { askedFor, type SampleCheck, wentOn } from '../../../support/samples/sample-approvals.ts';
+import { askedFor, type SampleApproval, wentOn } from '../../../support/samples/sample-approvals.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('monitor_approval', () => {
@@ -20,7 +20,7 @@ describe('monitor_approval', () => {
   });
   afterEach(() => world.stop());
 
-  const ask = async (name: string, changes: SampleCheck = {}): Promise<string> => {
+  const ask = async (name: string, changes: SampleApproval = {}): Promise<string> => {
     const { orgId, userId } = world.gateway.org;
     await askedFor(world.gateway.events, name, {
       orgId,
