@@ -27,7 +27,7 @@ describe('a crash between a request, its decision, its commit and its outcome', 
   });
 
   for (const action of ['archive', 'expunge'] as const satisfies readonly ApprovedAction[]) {
-    it(`loses no decision, and runs nothing twice or unapproved: ${action} ${verifies('contract:10:commit-unknown', 'contract:10:commit', 'contract:14:no-second-effect')}`, async () => {
+    it(`loses no decision and runs nothing twice or without approval: ${action} ${verifies('contract:10:commit-unknown', 'contract:10:commit', 'contract:14:no-second-effect')}`, async () => {
       const startedAt = performance.now();
       const points = crashPointsOf(await crashes.rehearse(action));
       expect(new Set(points.map(({ wire }) => wire))).to.deep.equal(new Set(['events', 'postgres', 'imap']));

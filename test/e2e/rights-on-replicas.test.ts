@@ -309,12 +309,12 @@ describe('a change of rights on one replica', function () {
   };
 
   for (const fault of faults) {
-    it(`holds on another that ${fault.name}, or that one answers no more ${verifies('contract:2:revocation')}`, async () => {
+    it(`applies on a replica that ${fault.name}, or that replica stops answering ${verifies('contract:2:revocation')}`, async () => {
       await observe(await changes(), fault);
     });
   }
 
-  it('reaches another that hears nothing of the event store although its writer died before the answer', async () => {
+  it('applies on a replica that receives no events although the writer died before the answer', async () => {
     const [, deaf] = faults;
     if (deaf) await observe([loweredRole], deaf);
     await appendRole('owner');

@@ -28,7 +28,7 @@ const AGENT_SCOPES = [
 ];
 
 /** Who asks is an agent; who decides is the owner, signed in. */
-describe('sends that wait for people', function () {
+describe('sends that wait for an approval', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
@@ -119,7 +119,7 @@ describe('sends that wait for people', function () {
   const commit = ({ approval }: Json, key?: string): Promise<Answer> =>
     agent(`/approvals/${String(approval.id)}/approval_commit`, {}, key);
 
-  it(`hands out an attachment exactly as it would be sent, recorded, to whoever sees the approval ${verifies('contract:9:attachments')}`, async () => {
+  it(`return an attachment exactly as it would be sent to those who see the approval, and record it ${verifies('contract:9:attachments')}`, async () => {
     const file = Buffer.from('PDF? No: plain words.\n'.repeat(400));
     const { gateway, mailboxId } = world;
     const { body: drafted } = await gateway.rest(
@@ -171,7 +171,7 @@ describe('sends that wait for people', function () {
     expect(reads.length).to.be.greaterThan(0);
   });
 
-  it(`bring the mail to its reader once a person approved it ${verifies('contract:17:route-wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first', 'contract:7:sent-by')}`, async () => {
+  it(`reach the reader when a person has approved ${verifies('contract:17:route-wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first', 'contract:7:sent-by')}`, async () => {
     const { id, subject } = await world.draft(['bob@example.com']);
     const asked = await askByAct(id, world.mailboxId);
     expect(asked.draft).to.include({ status: 'in_review', approval_id: asked.approval.id });
@@ -189,7 +189,7 @@ describe('sends that wait for people', function () {
     }, 10_000);
   });
 
-  it('go out when the agent commits what was approved, and once', async () => {
+  it('run once when the agent commits the approval', async () => {
     const { id, subject } = await world.draft();
     const asked = await wants(id);
     expect((await commit(asked)).body.error).to.include({ code: 'approval_pending' });
@@ -204,7 +204,7 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(1);
   });
 
-  it(`change the ETag of their draft at every step, and a stale one changes nothing ${verifies('contract:7:draft-etag')}`, async () => {
+  it(`change the ETag of their draft at every step, and refuse a stale one ${verifies('contract:7:draft-etag')}`, async () => {
     const { id } = await world.draft();
     const { gateway } = world;
     const etagOf = async (): Promise<string> =>
@@ -234,7 +234,7 @@ describe('sends that wait for people', function () {
     expect([written, inReview]).not.to.include(await etagOf());
   });
 
-  it('are asked for by the tool as well', async () => {
+  it('are requested by the tool as well', async () => {
     const { id } = await world.draft();
     const call = { draft_id: id, reason: 'A greeting.', idempotency_key: randomUUID() };
     const { structuredContent } = await calls.tool('wants_to_send_draft', call);
@@ -244,7 +244,7 @@ describe('sends that wait for people', function () {
     expect(await get(`/drafts/${id}`)).to.include({ status: 'open', approval_id: null });
   });
 
-  it(`are asked for anew after an edit, which ends what was asked before ${verifies('contract:10:edit-supersedes')}`, async () => {
+  it(`are requested again after an edit, which supersedes the earlier approval ${verifies('contract:10:edit-supersedes')}`, async () => {
     const { id, subject } = await world.draft();
     const first = await wants(id);
     await decide(first);
@@ -259,7 +259,7 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(0);
   });
 
-  it(`are tried again by themselves under the same approval ${verifies('contract:7:retry-under-check')}`, async () => {
+  it(`retry automatically under the same approval ${verifies('contract:7:retry-under-check')}`, async () => {
     const { id, subject } = await scripted();
     server.script.rcpt = () => '450 4.2.0 greylisted';
     const asked = await askByAct(id, scriptedId);
@@ -276,7 +276,7 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(1);
   });
 
-  it('tell of the recipients that were refused', async () => {
+  it('report the refused recipients', async () => {
     const { id } = await scripted(['bob@example.com', 'nobody@example.com']);
     server.script.rcpt = (line) => (line.includes('nobody') ? '550 5.1.1 no such user' : undefined);
     const asked = await wants(id);
@@ -288,7 +288,7 @@ describe('sends that wait for people', function () {
     expect(body.approval.status).to.equal('committed');
   });
 
-  it('are taken back while they are held back', async () => {
+  it('are cancelled during the undo time', async () => {
     const { id, subject } = await world.draft(['bob@undo.example']);
     const asked = await askByAct(id, world.mailboxId);
     const { body } = await decide(asked);
@@ -300,13 +300,13 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(0);
   });
 
-  it('leave no draft in review whose check nobody asked for', async () => {
+  it('leave no draft in review when the approval was never requested', async () => {
     await world.waitForStatus(leftId, 'open');
     const stored = await world.gateway.gateway.ports.events.readStream(`draft-${leftId}`);
     expect(stored.at(-1)?.data).to.include({ why: 'never_requested' });
   });
 
-  it(`need nobody, and are held back all the same, where policy says so ${verifies('contract:8:send-undo')}`, async () => {
+  it(`run without approval after the undo time when policy says so ${verifies('contract:8:send-undo')}`, async () => {
     const [sent, stopped] = [await world.draft(['bob@held.example']), await world.draft(['bob@held.example'])];
     for (const { id } of [sent, stopped]) {
       const { body } = await world.send(id, randomUUID());

@@ -43,7 +43,7 @@ describe('a crash before or after every message to a store or server', function 
   });
 
   for (const [title, work, wires, brokenRules] of works) {
-    it(`loses and doubles nothing, ${title} ${verifies('contract:10:send-cut-off', 'contract:14:send-once')}`, async () => {
+    it(`loses and repeats nothing, ${title} ${verifies('contract:10:send-cut-off', 'contract:14:send-once')}`, async () => {
       const startedAt = performance.now();
       // A message has no answer of its own; after it comes what is before its final dot.
       const all = crashPointsOf(await crashes.rehearse(work)).filter(

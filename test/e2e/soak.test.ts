@@ -37,7 +37,7 @@ async function counted(dovecot: TestDovecot, user: string): Promise<ReadonlyMap<
   return places;
 }
 
-describe('reading, moving and sending while the mail server is restarted', function () {
+describe('reading, moving and sending during restarts of the mail server', function () {
   this.timeout(LASTS_MS + 120_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
@@ -60,7 +60,7 @@ describe('reading, moving and sending while the mail server is restarted', funct
     await dovecot.dispose();
   });
 
-  it(`loses and doubles no mail, and its memory stays flat ${verifies('contract:7:draft-is-the-lock', 'contract:14:no-second-effect')}`, async () => {
+  it(`loses and repeats no mail, and keeps its memory constant ${verifies('contract:7:draft-is-the-lock', 'contract:14:no-second-effect')}`, async () => {
     const pid = set.replicas[0]?.pid ?? 0;
     const resident: number[] = [];
     let restarts = 0;

@@ -108,7 +108,7 @@ for (const batchAppend of [true, false]) {
       });
     }
 
-    it('between an append and its answer has acknowledged nothing', async () => {
+    it('has acknowledged nothing when it was replaced between an append and its answer', async () => {
       const other = foreignLog(0);
       node.appends.once((append) => {
         // The look before the append was true; by the time it is sent again another store answers.
@@ -122,7 +122,7 @@ for (const batchAppend of [true, false]) {
       expect(other.events).to.deep.equal([]);
     });
 
-    it('behind the first connection for appends has acknowledged nothing', async () => {
+    it('has acknowledged nothing when it was replaced behind the first connection for appends', async () => {
       const reader = stores.open({ url: node.url, appendTryTimeoutMs: 300 });
       await reader.headPosition();
       // The look goes over another connection and is answered by the old store; the append meets the new one.
@@ -136,7 +136,7 @@ for (const batchAppend of [true, false]) {
       });
     });
 
-    it('is the same log after any other loss of the connection', async () => {
+    it('is accepted as the same log when the connection is lost otherwise', async () => {
       const seen = follow();
       await eventually(() => seen.length === 2);
       for (let n = 2; n < 5; n += 1) {

@@ -130,18 +130,18 @@ describe('citations', () => {
     '/** What each schema is worth: docs/architecture.md#no-such-heading */',
     'The rest is in docs/no-such-document.md.',
   ]) {
-    it(`are refused where they are dead: ${dead.replaceAll('\n', ' ')}`, () => {
+    it(`are refused when their target does not exist: ${dead.replaceAll('\n', ' ')}`, () => {
       expect(deadCitations([{ path: 'commands/kernel/ids.ts', text: dead }])).to.have.lengthOf(1);
     });
   }
 
-  it('are accepted where they are not', () => {
+  it('are accepted when their target exists', () => {
     const text =
       '`contract.md` 6 to 10; docs/contract.md#13-errors; `contract.md`\n * 7, 10 and 14; docs/adr/README.md';
     expect(deadCitations([{ path: 'commands/kernel/ids.ts', text }])).to.deep.equal([]);
   });
 
-  it('of files and folders in the documents name what exists', () => {
+  it('name existing files and folders in the documents', () => {
     const prose = texts.filter(({ path }) => path.endsWith('.md') && path !== 'CHANGELOG.md');
     expect(missingFiles(prose)).to.deep.equal([]);
     const text =
@@ -149,7 +149,7 @@ describe('citations', () => {
     expect(missingFiles([{ path: 'docs/walk.md', text }])).to.have.lengthOf(3);
   });
 
-  it('of names in files are true', () => {
+  it('name existing files when they name a file', () => {
     expect(missingSymbols(texts)).to.deep.equal([]);
     const text = '`commands/values/ids.ts`, `derivedId`; `commands/values/ids.ts`, `noSuchFunction`';
     expect(missingSymbols([{ text }])).to.deep.equal(['commands/values/ids.ts: noSuchFunction']);

@@ -115,7 +115,7 @@ const documents: readonly Text[] = otherTexts()
 const sources = productSources().filter((source) => !isFiction(source));
 
 describe('the words of the product', () => {
-  it('are plain in titles, summaries and descriptions, where an approval is never called a check', () => {
+  it('are plain in titles, summaries and descriptions, and call an approval an approval', () => {
     const texts = capabilities.flatMap(({ name, title, summary, description }) =>
       [title, summary, description].map((text) => ({ path: name, text })),
     );
@@ -128,7 +128,7 @@ describe('the words of the product', () => {
     expect(privateWords(sources.flatMap(textsIn))).to.deep.equal([]);
   });
 
-  it('name the component first in log lines, in lower case', () => {
+  it('name the component first and in lower case in log lines', () => {
     expect(sources.flatMap(badLogLines)).to.deep.equal([]);
   });
 
@@ -138,7 +138,7 @@ describe('the words of the product', () => {
   });
 });
 
-describe('the search for private words', () => {
+describe('privateWords', () => {
   const path = 'commands/sample.ts';
   const found = (text: string): number => privateWords(textsIn({ path, text })).length;
 
@@ -165,7 +165,7 @@ describe('the search for private words', () => {
     expect(texts.map(found)).to.deep.equal(texts.map(() => 0));
   });
 
-  it('refuses a log line without a component, in capitals, or of another value', () => {
+  it('reports a log line without a component, in capitals or of another value', () => {
     const bad = [
       `'request failed'`,
       `'Http: request failed'`,

@@ -94,7 +94,7 @@ describe('listing approvals', () => {
     }
   };
 
-  it('lists exactly what is visible and asked for, in order, page by page', async () => {
+  it('returns exactly the visible matches, in order, page by page', async () => {
     const now = new Date();
     const none: ApprovalFilter = { statuses: null, mailboxId: null, role: null };
     const everything = await listed(EVERYTHING, none, 1_000, now);

@@ -7,7 +7,7 @@ import { happened } from '../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
-describe('drafts and checks of which one was left behind', () => {
+describe('the search for drafts and approvals of which one was left behind', () => {
   let rig: Rig;
   let projector: Projector;
   let count = 0;
@@ -47,7 +47,7 @@ describe('drafts and checks of which one was left behind', () => {
     ['an approval whose draft was discarded', ['DraftFrozen', 'ApprovalRequested', 'DraftDiscarded']],
     ['an approval that was requested after its draft was released', ['DraftFrozen', 'DraftReleased', 'ApprovalRequested']],
   ] as const) {
-    it(`are found: ${title}`, async () => {
+    it(`finds ${title}`, async () => {
       expect(await isLeft(...types)).to.equal(true);
     });
   } // prettier-ignore
@@ -61,7 +61,7 @@ describe('drafts and checks of which one was left behind', () => {
     ['DraftFrozen', 'ApprovalRequested', 'DraftEdited', 'ApprovalSuperseded'],
     ['DraftFrozen', 'DraftReleased'],
   ] as const) {
-    it(`are none: ${types.join(', ')}`, async () => {
+    it(`finds nothing after ${types.join(', ')}`, async () => {
       expect(await isLeft(...types)).to.equal(false);
     });
   }

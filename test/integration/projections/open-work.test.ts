@@ -12,7 +12,7 @@ import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
 
-describe('open work', () => {
+describe('the open work', () => {
   let rig: Rig;
   before(async () => {
     rig = await openRig();
@@ -55,7 +55,7 @@ describe('open work', () => {
     expect(await open()).to.deep.equal({ ...none, approvalsExpired: 1, operationsUnknown: 1 });
   });
 
-  it('has the sends that are tried again, not those held back or given up', async () => {
+  it('includes sends that are retried, and none in undo time or given up', async () => {
     const { events, sql } = rig;
     const projector = await rig.start({ projections: [approvals, operations, sends] });
     const waiting = async (): Promise<number> => {

@@ -50,7 +50,7 @@ describe('a preview in a real browser', function () {
   });
   after(() => browser.close());
 
-  it('asks nobody, runs nothing, and lets no mail over its fence', async () => {
+  it('sends no request, runs no script and keeps every mail inside its frame', async () => {
     const person = await browser.newPerson(ORIGIN, { viewport: { width: 700, height: 900 } });
     for (const html of HOSTILE) {
       const content = {

@@ -11,7 +11,7 @@ import { openRig, type Rig } from '../projector/projector-rig.ts';
 /** More than are committed at once in all mailboxes together. */
 const DUE = 20;
 
-describe('the sweepers of approvals, on a log and a database', () => {
+describe('the approval sweepers', () => {
   let home: Rig;
   before(async () => {
     home = await openRig();
@@ -20,7 +20,7 @@ describe('the sweepers of approvals, on a log and a database', () => {
     await home[Symbol.asyncDispose]();
   });
 
-  it('begin two commits in a mailbox whose server hangs, and continue with everything else', async () => {
+  it('begin two commits in a mailbox whose server hangs, and continue with all others', async () => {
     const rig = approvalRig();
     const projector = await home.start({ events: rig.events, projections: [approvals] });
     const boss = rig.person('usr_boss', 'owner');

@@ -14,7 +14,7 @@ import { Follower, expectWhole, startLoad } from './load.ts';
 import { NodeChild } from './node-child.ts';
 import type { NodeJob } from './node-process.ts';
 
-describe('an event node', function () {
+describe('the end of an event node', function () {
   this.timeout(30_000);
   let opened: AsyncDisposableStack;
   let database: TestDatabase;
@@ -39,7 +39,7 @@ describe('an event node', function () {
   });
   afterEach(() => opened.disposeAsync());
 
-  it('told to end under load finishes its commit, tells its callers and leaves the log whole', async () => {
+  it('finishes its commit, answers its callers and leaves the log whole when it ends under load', async () => {
     const node = await start();
     const store = openEventStore({ url: node.url, log: silentLog });
     opened.defer(() => store.close());
@@ -60,7 +60,7 @@ describe('an event node', function () {
     await expectWhole(store, load, [follower]);
   });
 
-  it('frees what a caller that vanished without a word had open', async () => {
+  it('frees the calls of a client that disappeared', async () => {
     const node = await start({ keepAlive: { everyMs: 300, timeoutMs: 300 } });
     const proxy = await freezableProxy(node.port);
     opened.defer(() => proxy.close());

@@ -3,10 +3,10 @@ import { openDirectConnection } from '../../../../infra/postgres/direct-connecti
 import { migrate } from '../../../../infra/postgres/migrate.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
 
-describe('a copy whose first pass was begun anew by an earlier version', function () {
+describe('a mirror whose first pass an earlier version restarted', function () {
   this.timeout(15_000);
 
-  it('holds nothing below where the pass is, as nobody would see that go away', async () => {
+  it('holds no message below the place of the pass, whose removal it would miss', async () => {
     const database = await testDatabase({ migrated: false });
     await migrate({ url: database.url, upTo: '0016-departed-messages.sql' });
     const client = await openDirectConnection(database.url, 'test');

@@ -5,7 +5,7 @@ import { appendMessages, plainMessage } from '../../../support/servers/mail-appe
 import { queryOf } from '../../../support/worlds/mail-gateway.ts';
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
-describe('what a worker vouches for', function () {
+describe('the attestation of a worker', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -50,7 +50,7 @@ describe('what a worker vouches for', function () {
     });
   };
 
-  it('counts again after a pause only when the worker has looked, not when its heart beats', async () => {
+  it('is valid after a pause only when the worker has polled again', async () => {
     await start(60_000);
     await haltHeart();
     expect(await inbox()).to.deep.equal({ vouched: false, messages: 0 });
@@ -59,13 +59,13 @@ describe('what a worker vouches for', function () {
     expect(await inbox(), 'with what it found').to.deep.equal({ vouched: true, messages: 1 });
   });
 
-  it('counts again with the next round where nothing happened', async () => {
+  it('is valid with the next round when nothing happened', async () => {
     await start(300);
     await haltHeart();
     await eventually(isVouched, 2_000);
   });
 
-  it('counts no more when the process ends', async () => {
+  it('is invalid when the process ends', async () => {
     const end = await start(60_000);
     await end();
     expect(await lives()).to.deep.equal([]);

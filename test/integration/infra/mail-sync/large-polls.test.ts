@@ -11,7 +11,7 @@ const MESSAGES = 600;
 const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
 
-describe('a look that finds many changes', function () {
+describe('a poll that finds many changes', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -69,7 +69,7 @@ describe('a look that finds many changes', function () {
   };
   const isSame = async (): Promise<boolean> => (await rig.differences()).length === 0;
 
-  it('tells of new mail in INBOX in between', async () => {
+  it('reports new mail in INBOX in between', async () => {
     const end = await work();
     const told = rig.told().length;
     meanwhile = async () => {
@@ -84,7 +84,7 @@ describe('a look that finds many changes', function () {
     await end();
   });
 
-  it('makes way for a caller who waits, and goes on afterwards', async () => {
+  it('pauses for a waiting caller and continues afterwards', async () => {
     const end = await work();
     const told = rig.told().length;
     const toldThen: number[] = [];
@@ -104,7 +104,7 @@ describe('a look that finds many changes', function () {
     await end();
   });
 
-  it('ends in the middle when the work is ended, and is finished by the next worker', async () => {
+  it('stops in the middle when the worker ends, and is finished by the next one', async () => {
     const end = await work();
     const told = rig.told().length;
     const ended = Promise.withResolvers<undefined>();

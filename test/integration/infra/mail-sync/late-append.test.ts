@@ -8,7 +8,7 @@ import { eventually } from '../../../support/suite/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
-describe('an append of an earlier worker that arrives late', function () {
+describe('a late append of an earlier worker', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -42,7 +42,7 @@ describe('an append of an earlier worker that arrives late', function () {
     });
   };
 
-  it('is found by the one that took the mailbox, and what it told is not told again', async () => {
+  it('is found by the worker that took the mailbox, and reported once', async () => {
     const end = rig.work();
     await eventually(() => rig.entry().state === 'connected');
     await end();

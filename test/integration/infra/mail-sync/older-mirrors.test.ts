@@ -7,7 +7,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const MESSAGES = 1_500;
 
-describe('copies made before threads were kept', function () {
+describe('mirrors from before threads', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
 
@@ -16,7 +16,7 @@ describe('copies made before threads were kept', function () {
   });
   after(() => dovecot.dispose());
 
-  it(`are taken into their threads by the worker, step by step ${verifies('contract:4:threads-need-index')}`, async () => {
+  it(`get their threads from the worker, step by step ${verifies('contract:4:threads-need-index')}`, async () => {
     const raws = Array.from({ length: MESSAGES }, (_, at) =>
       plainMessage({
         id: `<${String(at)}@example.com>`,

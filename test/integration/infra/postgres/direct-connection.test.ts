@@ -43,7 +43,7 @@ function pooler(): Server {
 describe('openDirectConnection', function () {
   this.timeout(20_000);
 
-  it('survives the loss of its connection, and tells whoever listens', async () => {
+  it('survives the loss of its connection and reports it to listeners', async () => {
     const database = await testDatabase({ migrated: false });
     const client = await openDirectConnection(database.url, 'test');
     const lost = new Promise<void>((resolve) => client.once('end', resolve));
