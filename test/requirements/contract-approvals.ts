@@ -6,7 +6,7 @@ export const contractApprovals = {
     ['wants_to_move', 'wants_to_copy', 'wants_to_expunge'],
     'wants_to_* is mode prepare and needs approvals:request; to expunge needs a reason.',
   ],
-  'contract:1:shared-id': ['email_act', 'An operation opn_X and its check chk_X share X.'],
+  'contract:1:shared-id': ['email_act', 'An operation opn_X and its approval chk_X share X.'],
   'contract:6:check-modes': [
     'email_act',
     'request_approval, prepare and the default mode create an approval where the table says so; nothing runs.',
@@ -27,7 +27,7 @@ export const contractApprovals = {
   'contract:17:approvals': ['list_approvals', 'GET /approvals by status, mailbox and role, newest first.'],
   'contract:17:email-requests': [
     'email_requests',
-    'list, get, preview, cancel and commit, each by its own scope; nobody decides there.',
+    'list, get, preview, cancel and commit, each with its own scope; decisions are not made there.',
   ],
   'contract:10:operation-waits': [
     'get_operation',
@@ -47,7 +47,7 @@ export const contractApprovals = {
   ],
   'contract:9:confirmation': [
     ['get_approval', 'preview_approval', 'list_approvals'],
-    'What is confirmed names To, Cc, Bcc with inside and outside, attachments and warnings; own requests are told before the vote.',
+    'What is confirmed names To, Cc, Bcc with inside and outside, attachments and warnings; own requests are marked before the vote.',
   ],
   'contract:9:listed': [
     ['list_approvals', 'email_requests', 'monitor_approval', 'email_await'],
@@ -93,7 +93,7 @@ export const contractApprovals = {
   'contract:9:approver': ['decide_approval', 'The role of the terms decides who may.'],
   'contract:9:own-request': [
     'decide_approval',
-    'The person behind may decide, marked own_request, unless exclude_owner wants four eyes.',
+    'The person behind may decide, marked own_request, unless exclude_owner requires four eyes.',
   ],
   'contract:9:hash': [
     ['decide_approval', 'approval_commit'],
@@ -150,7 +150,7 @@ export const contractApprovals = {
   ],
   'contract:10:commit-unknown': [
     'approval_commit',
-    'A commit that was cut off is looked up: committed, commit_failed, or pending_commit when absence is proven.',
+    'An interrupted commit is reconciled: committed, commit_failed, or pending_commit when absence is proven.',
   ],
   'contract:10:one-end': [
     ['approval_commit', 'cancel_approval', 'decide_approval'],

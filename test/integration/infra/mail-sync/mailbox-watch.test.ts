@@ -39,7 +39,7 @@ describe('the watch of a mailbox', function () {
   /** How INBOX is answered for from the copy. */
   const inbox = async () => {
     const answer = await rig.index.query(rig.whole(), queryOf({ folders: [rig.folder('INBOX')] }));
-    return { vouched: answer?.states[0]?.attested === true, messages: answer?.messages.length };
+    return { attested: answer?.states[0]?.attested === true, messages: answer?.messages.length };
   };
   const isConnected = () => rig.entry().state === 'connected';
 
@@ -73,7 +73,7 @@ describe('the watch of a mailbox', function () {
   it('receives new mail within 2 seconds when the server ended the IDLE', async () => {
     await start();
     rig.work({ roundEveryMs: 60_000 });
-    await eventually(async () => isConnected() && (await inbox()).vouched);
+    await eventually(async () => isConnected() && (await inbox()).attested);
     for (const [at, subject] of ['one', 'two'].entries()) {
       await eventually(() => proxy.endIdle() > 0);
       await arrive(subject);
@@ -85,7 +85,7 @@ describe('the watch of a mailbox', function () {
     proxy.endsIdleAtOnce = true;
     await start();
     rig.work({ roundEveryMs: 60_000 });
-    await eventually(async () => isConnected() && (await inbox()).vouched);
+    await eventually(async () => isConnected() && (await inbox()).attested);
     const [before, since] = [idles(), performance.now()];
     for (const [at, subject] of ['one', 'two'].entries()) {
       await arrive(subject);
@@ -99,12 +99,12 @@ describe('the watch of a mailbox', function () {
     proxy.refuse = /^\w+ IDLE\r\n/;
     await start();
     rig.work({ roundEveryMs: 1_500, pollEveryMs: 100 });
-    await eventually(async () => isConnected() && idles() > 0 && !(await inbox()).vouched);
+    await eventually(async () => isConnected() && idles() > 0 && !(await inbox()).attested);
     const answers: unknown[] = [];
     const until = performance.now() + 2_000;
     for (let count = 1; performance.now() < until; count += 1) {
       await arrive(String(count));
-      answers.push((await inbox()).vouched);
+      answers.push((await inbox()).attested);
       await eventually(() => rig.told().length === count, 1_000);
     }
     expect(answers).to.not.include(true);
