@@ -14,7 +14,7 @@ const cited = new Set(
 );
 
 describe('requirements', () => {
-  it('are each cited by a test when their folder exists', () => {
+  it('are each cited by a test when their capability exists', () => {
     const uncited = [...REQUIREMENTS]
       .filter(([id, [owners]]) => [owners].flat().some((owner) => registered.has(owner)) && !cited.has(id))
       .map(([id, [, text]]) => `${id}: ${text}`);
