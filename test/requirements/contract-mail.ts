@@ -265,7 +265,10 @@ export const contractMail = {
     'unknown is settled by looking at source and target, never by repeating.',
   ],
   'contract:10:lease': ['email_act', 'Who runs an operation holds its lease; the run id is in event 0.'],
-  'contract:10:cut-off': ['email_act', 'An operation interrupted by a crash is found and reconciled by reading the folders.'],
+  'contract:10:cut-off': [
+    'email_act',
+    'An operation interrupted by a crash is found and reconciled by reading the folders.',
+  ],
   'contract:10:never-looked-up': [
     'email_act',
     'What is left open is unknown once its mailbox is removed, or was away for a day: a look or a person settles it.',

@@ -66,7 +66,10 @@ export const contractSignIn = {
     'A link counts once and for a day, only its hash is kept, GET uses up none.',
   ],
   'contract:18:no-enumeration': ['kernel', 'An unknown address and a wrong password are refused alike.'],
-  'contract:18:delays': ['kernel', 'Each failure doubles the wait before the next attempt, and no person is locked out.'],
+  'contract:18:delays': [
+    'kernel',
+    'Each failure doubles the wait before the next attempt, and no person is locked out.',
+  ],
   'contract:18:password-length': [
     'kernel',
     'A password has at least 15 characters; nothing else is asked of it.',

@@ -26,7 +26,10 @@ export const contractWaiting = {
     'Between cursors nothing is omitted and nothing reported twice, over processes and restarts.',
   ],
   'contract:5:inbox-within-two-seconds': [WAITS, 'New mail in INBOX is reported within 2 s.'],
-  'contract:5:many-waiters': [WAITS, 'A mailbox has one worker that receives its news, for any number of waits.'],
+  'contract:5:many-waiters': [
+    WAITS,
+    'A mailbox has one worker that receives its news, for any number of waits.',
+  ],
   'contract:5:approval': [
     ['monitor_approval', 'email_await'],
     'Waiting for approvals answers when the status of one changes.',

@@ -17,7 +17,14 @@ import { statusInStream } from './approval-invariants.ts';
 import * as model from './approval-model.ts';
 import type { ModelApproval } from './approval-model.ts';
 import type { Step, StepOf, Steps } from './approval-steps.ts';
-import { admit, type Course, type Kind, type ModelWorld, POLICIES, type PolicyName } from './approval-terms-model.ts';
+import {
+  admit,
+  type Course,
+  type Kind,
+  type ModelWorld,
+  POLICIES,
+  type PolicyName,
+} from './approval-terms-model.ts';
 import { AGENT, ApprovalWorld, type Asked, askedBy, MAILBOX } from '../worlds/approval-world.ts';
 import { type Course as Exchange, LATER_AT_CONNECT, NEVER } from '../fakes/fake-submission.ts';
 import { memoryPorts } from '../worlds/memory-gateway.ts';

@@ -187,7 +187,8 @@ function cancel(world: ModelWorld, approval: ModelApproval): readonly string[] {
 function commit(world: ModelWorld, approval: ModelApproval, isOwn: boolean): readonly string[] {
   const status = statusAt(approval, world.now);
   if (status !== 'pending_commit') return [refusalOf(status)];
-  if (isGroundGone(world, approval) || isStricterNow(world.policy, approval.terms)) return invalidate(approval);
+  if (isGroundGone(world, approval) || isStricterNow(world.policy, approval.terms))
+    return invalidate(approval);
   const isDue = approval.commitAt !== null && approval.commitAt <= world.now;
   if (approval.terms.undo_seconds > 0 && approval.attempts === 0 && !isDue) {
     if (approval.commitAt === null) schedule(approval, world.now + approval.terms.undo_seconds * 1_000);

@@ -56,7 +56,11 @@ export const requestFacts = (approval: SampleApproval = {}): readonly Fact<AnyEv
 ];
 
 /** Requests `opn_<name>`; the approval is `chk_<name>`. */
-export async function askedFor(events: EventStore, name: string, approval: SampleApproval = {}): Promise<void> {
+export async function askedFor(
+  events: EventStore,
+  name: string,
+  approval: SampleApproval = {},
+): Promise<void> {
   const author = authorOf(approval.requester ?? AGENT, approval.orgId);
   await happened(events, `operation-opn_${name}`, requestFacts(approval), author);
 }

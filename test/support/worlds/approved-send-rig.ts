@@ -56,7 +56,11 @@ export class ApprovedSendRig extends SendRig {
     const { state } = await decideAndAppend(ports, author, operation, {
       id: operationId,
       decide: (operation, now) =>
-        castVote(operation, { ...ballot, contentHash: operation.approval?.requested.content_hash ?? '', now }),
+        castVote(operation, {
+          ...ballot,
+          contentHash: operation.approval?.requested.content_hash ?? '',
+          now,
+        }),
     });
     await releaseDraftOf(ports, author, operationId, state);
   }

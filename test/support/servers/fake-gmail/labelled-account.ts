@@ -81,11 +81,21 @@ export class LabelledAccount {
   }
 
   /** A message with the next id, in no folder. Servers keep whole seconds. */
-  protected newMessage({ raw, flags = [], receivedAt = new Date() }: Omit<Delivered, 'labels'>): LabelledMessage {
+  protected newMessage({
+    raw,
+    flags = [],
+    receivedAt = new Date(),
+  }: Omit<Delivered, 'labels'>): LabelledMessage {
     const id = this.#nextId;
     this.#nextId += 1n;
     const seconds = Math.floor(receivedAt.getTime() / 1_000);
-    return { id, raw: Buffer.from(raw), receivedAt: new Date(seconds * 1_000), flags: new Set(flags), modseq: 0 };
+    return {
+      id,
+      raw: Buffer.from(raw),
+      receivedAt: new Date(seconds * 1_000),
+      flags: new Set(flags),
+      modseq: 0,
+    };
   }
 
   /** Adds the folder's label to the message; returns its UID there, new or not. */
