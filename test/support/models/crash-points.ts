@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
-import { callerOf } from '../../../commands/kernel/access.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { StoredEvent } from '../../../commands/values/event.ts';
 import type { OperationReply } from '../../../commands/operations/operation.ts';

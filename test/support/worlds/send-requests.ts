@@ -1,8 +1,6 @@
 /** A send from request to outcome, driven as by clients and a page in one process; outcomes are codes. */
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
-import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
-import type { Capability } from '../../../commands/kernel/capability.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
