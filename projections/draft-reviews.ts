@@ -78,7 +78,7 @@ async function apply(sql: Sql, table: string, { fact, streamName }: ProjectedEve
   }
 }
 
-export interface LeftReview {
+interface LeftReview {
   readonly operationId: string;
   readonly draftId: string;
   readonly orgId: string | null;

@@ -132,7 +132,7 @@ export interface DueSend {
 const LOOK_FOR_DAYS = 7;
 
 /** A query for due sends. */
-export interface DueSendsQuery {
+interface DueSendsQuery {
   readonly now: Date;
   readonly limit: number;
   /** Operations to leave out. */

@@ -2,7 +2,7 @@
 import { changePassword } from '../commands/accounts/change-password.ts';
 import { createSessionToken } from '../commands/accounts/session-token.ts';
 import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';
-import { stepUpSession } from '../commands/accounts/step-up-session.ts';
+import { stepUpSession } from '../commands/accounts/sign-in.ts';
 import { cancelApproval } from '../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../commands/approvals/decide-approval.ts';
@@ -19,13 +19,11 @@ import {
   endProviderAuthorization,
   startProviderAuthorization,
 } from '../commands/mailboxes/authorize-provider.ts';
-import { createMailbox } from '../commands/mailboxes/create-mailbox.ts';
+import { createMailbox, deleteMailbox, updateMailbox } from '../commands/mailboxes/manage-mailboxes.ts';
 import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
-import { deleteMailbox } from '../commands/mailboxes/remove-mailbox.ts';
 import { putFolderRoles } from '../commands/mailboxes/set-folder-roles.ts';
 import { putCredentials } from '../commands/mailboxes/store-credentials.ts';
 import { testConnection } from '../commands/mailboxes/test-connection.ts';
-import { updateMailbox } from '../commands/mailboxes/update-mailbox.ts';
 import {
   archiveMessages,
   copyMessages,
@@ -36,7 +34,7 @@ import {
 } from '../commands/messages/act-on-messages.ts';
 import { createAgent } from '../commands/organisation/add-agent.ts';
 import { createToken, deleteToken } from '../commands/organisation/manage-tokens.ts';
-import { putPolicy } from '../commands/policy/put-policy.ts';
+import { putPolicy } from '../commands/policy/set-policy.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { emailRequests } from './approvals/email-requests.ts';
 import { downloadApprovalAttachment } from './approvals/approval-attachment.ts';

@@ -5,7 +5,7 @@ import { GatewayError } from '../values/errors.ts';
 import { Approval } from '../operations/approval-payload.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { operation } from '../operations/operation.ts';
-import { decideCancel } from '../operations/end-approval.ts';
+import { decideCancel } from '../operations/approval-decisions.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { ApprovalId, findApproval, type FoundApproval, showApproval } from './find-approval.ts';
 import { holdsOn } from './operation-sight.ts';

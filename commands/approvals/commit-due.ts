@@ -2,12 +2,10 @@
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
+import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { Commit } from '../operations/commit-kind.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { decideExpiry } from '../operations/end-approval.ts';
+import { decideExpiry } from '../operations/approval-decisions.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
-import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
 import { runCommit } from '../operations/run-commit.ts';
 import { operation, type OperationReply } from '../operations/operation.ts';

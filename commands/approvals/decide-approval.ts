@@ -1,12 +1,10 @@
 /** The approver's verb: a signed-in person approves or rejects exactly the content that the hash names. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { loadAggregate } from '../kernel/decide-and-append.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
+import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { Approval } from '../operations/approval-payload.ts';
 import { commitAtOf } from '../operations/approval-state.ts';
-import { castVote } from '../operations/cast-vote.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { castVote } from '../operations/approval-decisions.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { commitDue } from './commit-due.ts';

@@ -1,7 +1,6 @@
 /** Ends an open approval when something it depends on is gone (`contract.md` 10). */
-import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate, type Loaded, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { sendCommit } from '../sending/commit-send.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
@@ -9,8 +8,7 @@ import { isOpen } from '../operations/approval-state.ts';
 import { groundOf } from '../operations/revalidate-approval.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
 import type { CommitKind } from '../operations/commit-kind.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { decideInvalidation } from '../operations/end-approval.ts';
+import { decideInvalidation } from '../operations/approval-decisions.ts';
 import type { Manifest } from '../operations/manifest.ts';
 import { approvalStatusOf } from '../operations/approval-reply.ts';
 import { assertRightsKnown } from '../operations/requester.ts';

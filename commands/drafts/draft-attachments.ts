@@ -5,7 +5,7 @@ import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
-import { asReached } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/folders.ts';
 import { inOnePiece } from './draft-body.ts';
 import type { DraftAttachment } from './draft-envelope.ts';
 import { type AttachmentInput, MAX_ATTACHMENTS, mediaTypeOf } from './draft-input.ts';

@@ -11,7 +11,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import type { Locators } from '../ports/ports.ts';
 import type { ExpectedRevision } from '../ports/event-store.ts';
 import type { MailboxScope } from '../values/scopes.ts';
-import { asReached } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/folders.ts';
 import type { Expected } from './decide-draft.ts';
 import { draft, type DraftState } from './draft.ts';
 import type { IdPrefix } from '../values/ids.ts';

@@ -6,7 +6,7 @@ import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Address, FetchedMessage } from '../mail/message.ts';
 import type { Markup } from '../ports/markup.ts';
-import { asReached } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/folders.ts';
 import { staleMessage } from '../messages/resolve-stale-id.ts';
 import { asHeaderText } from './header-text.ts';
 import { sameAddress, sendable, unsendable } from './mail-address.ts';

@@ -1,8 +1,7 @@
 /** Drafts of removed mailboxes. */
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import { discardDraft } from './decide-draft.ts';
 import { draft } from './draft.ts';
 

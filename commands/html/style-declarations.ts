@@ -1,6 +1,6 @@
 /** The declarations that apply to one element, and whether they hide it with all its content. */
 import { share } from './css-colour.ts';
-import { type CssDeclaration, declarationsIn } from './css.ts';
+import type { CssDeclaration } from './css.ts';
 import { measure } from './css-length.ts';
 
 export type Declarations = ReadonlyMap<string, CssDeclaration>;
@@ -18,9 +18,6 @@ export function cascaded(...lists: readonly Iterable<CssDeclaration>[]): Declara
   }
   return found;
 }
-
-/** The declarations of a style attribute. */
-export const declarationsOf = (style: string): Declarations => cascaded(declarationsIn(style));
 
 const OFF_SCREEN_PX = -100;
 const TRANSPARENT = 0.05;

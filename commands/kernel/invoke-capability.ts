@@ -1,17 +1,16 @@
-/** The one path of every call, from REST and MCP: access → parse → idempotency → handle → check output. */
+/** The path of every call, from REST and MCP: access → parse → idempotency → handle → validate output. */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { authorize, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
-import { readEntry } from './access-events.ts';
-import { credentialOf, recordRefusal, requestAuthor } from './record-refusal.ts';
+import { credentialOf, readEntry, recordRefusal, requestAuthor } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { About, Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { readInput } from './input-issues.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
-import { requireFreshPassword } from './step-up.ts';
+import { requireFreshPassword } from './live-caller.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Position } from '../values/position.ts';
@@ -36,7 +35,7 @@ export interface Outcome {
   readonly stale: boolean;
 }
 
-/** Runs a capability. Throws a `GatewayError`; a refusal that is recorded is in the access stream by then. */
+/** Runs a capability. Throws a `GatewayError`, after a recorded refusal is in the access stream. */
 export async function invokeCapability(invocation: Invocation): Promise<Outcome> {
   try {
     return await run(invocation);
@@ -101,7 +100,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
 const needsKey = (rule: Capability['idempotency'], input: unknown): boolean =>
   rule.kind === 'operation' ? rule.required(input) : rule.kind === 'claim' && rule.required === true;
 
-/** The input checked against its schema. Throws `invalid_request` with what is wrong, never what was sent. */
+/** Parses the input. Throws `invalid_request` with the issues, without the values that were sent. */
 export function parseInput(schema: z.ZodType, input: unknown): unknown {
   const read = readInput(schema, input);
   if (read.issues === null) return read.data;
@@ -133,7 +132,7 @@ function authorOf({ caller, request, client }: Invocation): Author {
   };
 }
 
-/** An MCP session as events name it: the id itself would let its reader speak in it. */
+/** An MCP session as events name it: its id is a secret. */
 const sessionName = (mcpSessionId: string): string =>
   createHash('sha256').update(`mcp-session\n${mcpSessionId}`).digest('base64url');
 
@@ -157,11 +156,11 @@ async function recordRefused(invocation: Invocation, error: unknown): Promise<vo
   });
 }
 
-/** What a request names as the object it is about, whether that exists or not. */
+/** The objects that a request names, whether they exist or not. */
 const FORMS = { mailbox_id: /^mbx_[0-9a-z]{26}$/, approval_id: /^chk_[0-9a-z]{26}$/ } as const;
 
 /** Mailbox and approval of an input, for the envelope; text without the form of an id is left out. */
-export function mentionedIn(input: unknown): About {
+function mentionedIn(input: unknown): About {
   if (typeof input !== 'object' || input === null) return {};
   const named = Object.entries(FORMS).flatMap(([name, form]) => {
     const id: unknown = (input as Readonly<Record<string, unknown>>)[name];

@@ -2,7 +2,7 @@
 import type { Filter } from './mail-filter.ts';
 import type { Keyset, MailQuery, Order } from './query.ts';
 import type { FetchedMessage } from './message.ts';
-import { compareKeysets, keysetOf } from './message-order.ts';
+import { compareKeysets, keysetOf } from './query.ts';
 
 export interface Thread {
   /** The place of its first message: a page of threads continues after that of its last thread. */

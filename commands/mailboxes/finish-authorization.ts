@@ -4,7 +4,7 @@
  * request.
  */
 import { credentialIds } from '../values/event.ts';
-import { recordRefusal } from '../kernel/record-refusal.ts';
+import { recordRefusal } from '../kernel/access-events.ts';
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../values/errors.ts';
 import { PROVIDER_NAMES } from '../ports/mail-logins.ts';

@@ -9,7 +9,7 @@ import { PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { AuthorizationRequest, GrantedTokens } from '../ports/mail-logins.ts';
 import { startProviderAuthorization } from './authorize-provider.ts';
-import { authorizeProvider } from './decide-authorization.ts';
+import { authorizeProvider } from './decide-connection.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** A mailbox as callers read and write it (`contract.md` 4). */
 import { z } from 'zod';
-import { lineOfText } from '../values/line-of-text.ts';
+import { lineOfText } from '../values/input-fields.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
 import type { PasswordLogin } from '../ports/mail-logins.ts';

@@ -5,7 +5,7 @@
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { ApprovalState } from '../operations/approval-state.ts';
-import { attemptFailed } from '../operations/commit-outcome.ts';
+import { attemptFailed } from '../operations/commit-kind.ts';
 import { operation, type OperationFact, type OperationState } from '../operations/operation.ts';
 import { isFrozenFor } from '../drafts/decide-draft.ts';
 import type { DraftState } from '../drafts/draft.ts';

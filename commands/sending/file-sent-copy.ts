@@ -1,12 +1,11 @@
 /** Files the Sent copy of a sent message: once, and only where the mail server does not file it. */
-import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { folderOfRole } from '../kernel/folders.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { MessageRef } from '../mail/message.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import { draft, type DraftFact, type Send } from '../drafts/draft.ts';
 import { datedMessage } from './dated-message.ts';
 import { type CopyHabit, findSentCopy, habitOf, messageIdsOf, waitsForCopyUntil } from './sent-copy.ts';

@@ -2,18 +2,17 @@
  * A draft and its approval end together: when one has ended, the other follows. Every step can be repeated,
  * and a background pass completes interrupted ones.
  */
-import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import type { ApprovalEnd } from '../operations/approval-state.ts';
-import { decideExpiry } from '../operations/end-approval.ts';
+import { decideExpiry } from '../operations/approval-decisions.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { isFrozenFor, releaseDraft } from '../drafts/decide-draft.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
 import type { Release } from '../drafts/draft-events.ts';
 import { giveBack } from '../operations/send-quota.ts';
-import { supersedeApproval, eraseFrozen } from '../drafts/supersede-approval.ts';
+import { eraseFrozen, supersedeApproval } from '../drafts/supersede-approval.ts';
 
 /** How a draft is released when its approval ended; null where the send records it. */
 const RELEASE_AFTER: Readonly<Record<ApprovalEnd['status'], Release | null>> = {

@@ -13,7 +13,7 @@ import type { ApprovalWarning } from '../operations/approval-warnings.ts';
 import type { SendManifest } from '../operations/manifest.ts';
 import { requestApproval } from '../operations/request-approval.ts';
 import type { OperationReply } from '../operations/operation.ts';
-import { approvalIdOf } from '../operations/operation-id.ts';
+import { approvalIdOf } from '../operations/operation.ts';
 import { domainsOf } from '../policy/address-look.ts';
 import { policyInForce } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';

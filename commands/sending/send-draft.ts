@@ -11,7 +11,7 @@ import { answerInTime } from '../operations/answer-in-time.ts';
 import { authorizeOperation } from '../operations/authorize-operation.ts';
 import { assertDecidable } from '../operations/request-approval.ts';
 import { assertNotPaused } from '../messages/prepare-operation.ts';
-import { operationIdOf } from '../operations/operation-id.ts';
+import { operationIdOf, OperationReply } from '../operations/operation.ts';
 import { termsFor } from '../policy/approval-terms.ts';
 import { decideSendPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
@@ -27,7 +27,6 @@ import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
 import { locked, type SendRequest, submitSend } from './submit-send.ts';
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
-import { OperationReply } from '../operations/operation.ts';
 import { DraftId } from '../drafts/draft-input.ts';
 
 /**

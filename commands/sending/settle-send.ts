@@ -2,11 +2,10 @@
  * Resumes a send that no process runs: begins it, retries what certainly was not sent, searches for what may
  * have been sent, and updates the operation. It never repeats a message that may have been sent.
  */
-import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../values/errors.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import type { SendOutcome } from '../operations/operation-events.ts';
 import { draft, type DraftFact, type DraftState } from '../drafts/draft.ts';

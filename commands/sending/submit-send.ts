@@ -7,7 +7,7 @@ import { type HeldLease, LeaseLost } from '../kernel/hold-lease.ts';
 import { keyInProgress } from '../kernel/idempotency.ts';
 import type { Position } from '../values/position.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
-import { appendFirst, decidedFact, submittedFact } from '../operations/first-append.ts';
+import { appendFirst, decidedFact, submittedFact } from '../operations/authorize-operation.ts';
 import type { OperationFact, OperationReply } from '../operations/operation.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { draft } from '../drafts/draft.ts';

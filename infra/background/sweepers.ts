@@ -4,9 +4,9 @@ import type { DraftState } from '../../commands/drafts/draft.ts';
 import { keepDraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
 import { discardOrphan } from '../../commands/drafts/tidy-drafts.ts';
 import { holdLease } from '../../commands/kernel/hold-lease.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
-import { eraseMailboxContent, listDueErasures } from '../../commands/mailboxes/erase-mailboxes.ts';
-import { sweepOperations } from '../../commands/messages/sweep-operations.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import { eraseMailboxContent, listDueErasures } from '../../commands/mailboxes/manage-mailboxes.ts';
+import { settleOperation } from '../../commands/messages/reconcile-operation.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { fileSentCopy } from '../../commands/sending/file-sent-copy.ts';
 import { settleReview } from '../../commands/sending/release-draft.ts';
@@ -103,10 +103,7 @@ const byOperations = (ports: Ports): readonly Sweeper[] => [
       listUnsettledOperations(ports.sql, { limit: MOST_LISTED, except, exceptMailboxes: busy }),
     keyOf: operationIdOf,
     mailboxOf: mailboxIdOf,
-    settle: async (operation) => {
-      const { settled, left } = await sweepOperations(ports, [operation]);
-      return settled.length > 0 ? 'settled' : left.length > 0 ? 'later' : 'held';
-    },
+    settle: (operation) => settleOperation(ports, operation),
   }),
   row({
     name: 'sends',
@@ -212,7 +209,7 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
 ];
 
 /** Calls its listener with every later change of rights. */
-export interface RightsNews {
+interface RightsNews {
   onRightsChange(listener: (change: RightsChange) => void): void;
 }
 

@@ -8,7 +8,7 @@ import {
 import type { Gateway } from '../process/gateway.ts';
 import type { DemoFacts } from './demo-facts.ts';
 import type { DemoMail } from './demo-mail.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { type PolicyPorts, readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
 
 const DOMAIN = 'example.com';

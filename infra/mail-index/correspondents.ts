@@ -2,7 +2,7 @@
 import { addressKey } from '../../commands/drafts/mail-address.ts';
 import { foldText } from '../../commands/mail/fold-text.ts';
 import type { WholeMailAndSent } from '../../commands/ports/mirror-versions.ts';
-import { keysetOf, SORTED_CHARS } from '../../commands/mail/message-order.ts';
+import { keysetOf, SORTED_CHARS } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { likePattern } from './filter-sql.ts';
 import { ELEMENT } from './folded-words.ts';

@@ -2,10 +2,9 @@
  * The searchable texts of a message: folded as `matches` folds them, in sections of one column. Control characters, which
  * no fetched text contains, separate sections and elements.
  */
-import { foldText } from '../../commands/mail/fold-text.ts';
+import { cleanText, foldText } from '../../commands/mail/fold-text.ts';
 import type { Address, FetchedMessage } from '../../commands/mail/message.ts';
 import { domainOf } from '../../commands/mail/matches.ts';
-import { cleanText } from '../../commands/mail/clean-text.ts';
 
 export const SECTION_END = '\u001e';
 /** Before every element: a section without elements is empty, one with an empty text is not. */

@@ -1,7 +1,7 @@
 /** The request for a page, and the SQL that follows from its order. */
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/mail/query.ts';
-import { orderField, SORTED_CHARS } from '../../commands/mail/message-order.ts';
+import { orderField, SORTED_CHARS } from '../../commands/mail/query.ts';
 import type { Parameters } from './filter-sql.ts';
 import type { WholeMailbox } from './folder-mirror.ts';
 

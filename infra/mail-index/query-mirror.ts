@@ -2,7 +2,7 @@
 import type { Keyset, MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { matches } from '../../commands/mail/matches.ts';
-import { keysetOf } from '../../commands/mail/message-order.ts';
+import { keysetOf } from '../../commands/mail/query.ts';
 import { newestFirst, type Thread, threadsOf } from '../../commands/mail/threads.ts';
 import { keyOfText } from './join-threads.ts';
 import type { PageReader } from './read-page.ts';

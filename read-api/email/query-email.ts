@@ -6,7 +6,7 @@ import { looksIntoText } from '../../commands/mail/matches.ts';
 import type { Scope } from '../../commands/values/scopes.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { MailboxIdParameter } from '../../commands/mail/select.ts';
-import { placeIn } from '../../commands/messages/selection.ts';
+import { placeIn } from '../../commands/messages/prepare-operation.ts';
 import { cursorAfter, encodeWaitCursor } from '../../commands/feed/wait-cursor.ts';
 import { fitTogether } from '../messages/answer-size.ts';
 import {

@@ -12,7 +12,7 @@ import {
   type Surface,
   tokenOfSession,
 } from './presented-credential.ts';
-import { recordRefusal, requestAuthor } from '../../commands/kernel/record-refusal.ts';
+import { recordRefusal, requestAuthor } from '../../commands/kernel/access-events.ts';
 
 const SURFACES: readonly Surface[] = ['rest', 'mcp'];
 const WRONG_SURFACE: Readonly<Record<Surface, string>> = {

@@ -1,7 +1,7 @@
 /** An attachment for a model: in pieces, as text where it is text. */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { ByteAnswer, safeMediaType } from '../../commands/kernel/byte-answer.ts';
+import { ByteAnswer, safeMediaType } from '../../commands/values/byte-streams.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { safeFilename } from '../../commands/mail/safe-filename.ts';
 import { MailboxIdParameter } from '../../commands/mail/select.ts';

@@ -7,7 +7,7 @@ import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { serverLeaves } from '../../commands/mail/matches.ts';
 import type { FeedPlace, ObservedChange } from '../../commands/ports/change-feed.ts';
-import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
+import { searchedFolders } from '../../commands/kernel/folders.ts';
 import { withFirstContacts } from '../messages/first-contacts.ts';
 import { type Message, viewOf } from '../messages/message-view.ts';
 import { mailboxOf } from '../messages/read-messages.ts';

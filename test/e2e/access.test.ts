@@ -1,10 +1,8 @@
 import { expect } from 'chai';
-import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { decideAndAppend, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { account, registerAccount } from '../../commands/accounts/account.ts';
-import { mintToken } from '../../commands/organisation/mint-token.ts';
+import { issueToken, mintToken, token as tokenAggregate } from '../../commands/organisation/token.ts';
 import { createOrganisation, organisation } from '../../commands/organisation/organisation.ts';
-import { issueToken, token as tokenAggregate } from '../../commands/organisation/token.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
 import { verifies } from '../support/suite/verifies.ts';

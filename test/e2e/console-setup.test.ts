@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { newSetUpLink } from '../../commands/organisation/set-up-organisation.ts';
+import { newSetUpLink } from '../../commands/organisation/found-organisation.ts';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { requireBrowser, type TestBrowser } from '../support/servers/browser.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { addPerson, passwordLink } from '../../commands/organisation/add-person.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
 import { lowContrasts, namelessControls, outline } from '../support/servers/page-checks.ts';

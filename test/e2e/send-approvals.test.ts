@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { loadAggregate, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { draft } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
 import { freezeForApproval } from '../../commands/sending/begin-send.ts';
-import { approvalIdOf } from '../../commands/operations/operation-id.ts';
+import { approvalIdOf } from '../../commands/operations/operation.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
 import { MailRelay } from '../support/servers/mail-relay.ts';

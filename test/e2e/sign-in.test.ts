@@ -6,7 +6,7 @@ import { addPerson, passwordLink } from '../../commands/organisation/add-person.
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { PublicContext } from '../../commands/kernel/public-route.ts';
 import type { Secrets } from '../../commands/ports/sign-in-port.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import {
   callRest,
   eventually,

@@ -7,7 +7,7 @@ import { notFound } from '../../../commands/values/errors.ts';
 import { withPrefix } from '../../../commands/values/ids.ts';
 import { sendWarnings } from '../../../commands/sending/send-warnings.ts';
 import { shownBody } from '../../../commands/sending/build-send-manifest.ts';
-import { approvalFacts, ApprovalFacts, isOwnRequest } from '../../../commands/operations/approval-facts.ts';
+import { approvalFacts, ApprovalFacts, isOwnRequest } from '../../../commands/operations/confirmation.ts';
 import {
   actionsWarnings,
   type ApprovalWarning,

@@ -95,6 +95,12 @@ const missingFiles = (files: readonly Pick<SourceFile, 'path' | 'text'>[]): read
       .map((name) => `${path}: ${name}`),
   );
 
+/** A source file reduced to its comments. */
+const commentsOf = ({ path, text }: SourceFile): Pick<SourceFile, 'path' | 'text'> => ({
+  path,
+  text: text.replaceAll(/^(?!\s*(?:\/?\*|\/\/)).*$/gm, ''),
+});
+
 /** `path`, `name`: what a walk tells its reader to look for in a file. */
 const SYMBOL = /\x60(?<path>[\w-]+(?:\/[\w-]+)+\.ts)\x60, \x60(?<symbol>\w+)\x60/g;
 
@@ -141,9 +147,15 @@ describe('citations', () => {
     expect(deadCitations([{ path: 'commands/kernel/ids.ts', text }])).to.deep.equal([]);
   });
 
-  it('name existing files and folders in the documents', () => {
+  it('name existing files and folders in documents and comments', () => {
     const prose = texts.filter(({ path }) => path.endsWith('.md') && path !== 'CHANGELOG.md');
-    expect(missingFiles(prose)).to.deep.equal([]);
+    const comments = allSources().map(commentsOf);
+    expect(missingFiles([...prose, ...comments.filter(({ path }) => path !== here)])).to.deep.equal([]);
+    const source = {
+      path: 'a.ts',
+      text: 'read(`no-such-file.ts`);\n/** `no-such-file.ts` */\n  // `no-such-file.ts`',
+    };
+    expect(missingFiles([commentsOf(source as SourceFile)])).to.have.lengthOf(2);
     const text =
       '`commands/kernel/no-such-file.ts`, `no-such-file.ts`, `infra/no-such-folder/`, `commands/kernel/`';
     expect(missingFiles([{ path: 'docs/walk.md', text }])).to.have.lengthOf(3);

@@ -1,4 +1,4 @@
-import { operationOfApproval } from '../../../commands/operations/operation-id.ts';
+import { operation, operationOfApproval } from '../../../commands/operations/operation.ts';
 import { approvalRecord } from '../../../commands/operations/approval-record.ts';
 import { type ApprovalRow, recordOfRow } from '../../../projections/approval-rows.ts';
 import { expect } from 'chai';
@@ -7,12 +7,14 @@ import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { Fact } from '../../../commands/values/event.ts';
 import { approvalStatus } from '../../../commands/operations/approval-state.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
-import { operation } from '../../../commands/operations/operation.ts';
-import { countsOf } from '../../../commands/operations/operation-progress.ts';
-import { statusAt } from '../../../projections/approval-queries.ts';
+import { countsOf } from '../../../commands/operations/approval-reply.ts';
+import {
+  listDueCommits,
+  listOverdueApprovals,
+  listUndecidedApprovals,
+  statusAt,
+} from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
-import { listDueCommits, listOverdueApprovals } from '../../../projections/approval-queries.ts';
-import { listUndecidedApprovals } from '../../../projections/approval-queries.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample } from '../../support/samples/event-author.ts';
 import { askedFor, requestFacts, wentOn } from '../../support/samples/sample-approvals.ts';

@@ -10,11 +10,10 @@ import { settleReview } from '../../../commands/sending/release-draft.ts';
 import { settleSend } from '../../../commands/sending/settle-send.ts';
 import { resolveOperation } from '../../../commands/email/resolve-operation.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
-import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { loadAggregate, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { operation, type OperationReply } from '../../../commands/operations/operation.ts';
-import { sweepOperations } from '../../../commands/messages/sweep-operations.ts';
+import { settleOperation } from '../../../commands/messages/reconcile-operation.ts';
 import {
   type ApprovalWorld,
   type Asked,
@@ -73,7 +72,7 @@ export class ApprovalCalls {
       await commitDue(ports, { operationId, author, notePosition: () => undefined });
     }
     if (state.approval?.requested.draft_id == null) {
-      await sweepOperations(ports, [open]);
+      await left(settleOperation(ports, open));
       return;
     }
     await left(settleSend(ports, open));

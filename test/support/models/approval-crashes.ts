@@ -13,9 +13,9 @@ import { type Caller, callerInSession } from '../../../commands/kernel/access.ts
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import { callerBehind } from '../../../commands/kernel/live-caller.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { OperationReply } from '../../../commands/operations/operation.ts';
-import { sweepOperations } from '../../../commands/messages/sweep-operations.ts';
+import { settleOperation } from '../../../commands/messages/reconcile-operation.ts';
 import { readPolicyDocument, setPolicy } from '../../../commands/policy/set-policy.ts';
 import { loadMasterKey } from '../../../infra/security/key-file.ts';
 import type { ApprovalWitness, ToldStep } from './approval-crash-rules.ts';
@@ -150,7 +150,7 @@ export class ApprovalCrashes {
   /** The work of the workers and of a client that repeats its requests. Throws until it has ended. */
   async #goOn(run: GatewayRun, scene: Scene): Promise<void> {
     const { orgId } = this.#gateway.tokens;
-    await sweepOperations(run.ports, [{ operationId: this.#operationId(scene), orgId }]);
+    await settleOperation(run.ports, { operationId: this.#operationId(scene), orgId });
     const steps: ToldStep[] = [];
     await this.#askDecideCommit(run, scene, (step) => steps.push(step));
     const reply = steps.at(-1)?.reply;

@@ -6,9 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { appendFacts, loadAggregate, streamOf } from '../../../commands/kernel/decide-and-append.ts';
+import {
+  appendFacts,
+  loadAggregate,
+  streamOf,
+  systemAuthor,
+} from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { draft } from '../../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../../commands/sending/freeze-draft.ts';
 import { fileSentCopy, type UnfiledCopy } from '../../../commands/sending/file-sent-copy.ts';

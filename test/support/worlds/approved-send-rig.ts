@@ -2,13 +2,11 @@
 import type { PolicyEntry } from '../../../commands/ports/directory.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { decideAndAppend, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import { wantsToSendDraft } from '../../../commands/approvals/wants-to-send-draft.ts';
-import { castVote } from '../../../commands/operations/cast-vote.ts';
+import { castVote, decideCancel } from '../../../commands/operations/approval-decisions.ts';
 import { runCommit } from '../../../commands/operations/run-commit.ts';
-import { decideCancel } from '../../../commands/operations/end-approval.ts';
 import { operation } from '../../../commands/operations/operation.ts';
-import { decideAndAppend } from '../../../commands/kernel/decide-and-append.ts';
 import type { OperationReply } from '../../../commands/operations/operation.ts';
 import { sendCommit } from '../../../commands/sending/commit-send.ts';
 import { releaseDraftOf } from '../../../commands/sending/release-draft.ts';

@@ -5,7 +5,7 @@ import { type FeedChange, feedStream } from '../../../commands/feed/feed-events.
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { Clock, Ports } from '../../../commands/ports/ports.ts';
 import type { Position } from '../../../commands/values/position.ts';
-import { createMailbox } from '../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../commands/mailboxes/manage-mailboxes.ts';
 import type { Mailbox } from '../../../commands/mailboxes/mailbox-payload.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { FeedFollower } from '../../../infra/waiting/feed-follower.ts';

@@ -1,9 +1,8 @@
 /** A gateway without databases and network: real commands over an event store, a directory and secrets in memory. */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { session, startSession } from '../../../commands/accounts/session.ts';
-import { callerInSession, callerOf, type Caller } from '../../../commands/kernel/access.ts';
-import { decideAndAppend } from '../../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
+import { decideAndAppend, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
@@ -13,8 +12,8 @@ import type { Leases, PersonalData, Ports } from '../../../commands/ports/ports.
 import type { Sealed } from '../../../commands/values/sealed.ts';
 import type { HashedPassword, Secrets, VerifiedPassword } from '../../../commands/ports/sign-in-port.ts';
 import {
-  type Bootstrapped,
   bootstrapOrganisation,
+  type Bootstrapped,
 } from '../../../commands/organisation/bootstrap-organisation.ts';
 import { createMailLogins } from '../../../infra/oauth/oauth-mail-logins.ts';
 import { messageComposer } from '../../../infra/mail/compose-message.ts';

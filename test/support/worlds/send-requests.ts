@@ -2,9 +2,8 @@
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
-import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { loadAggregate, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { commitDue } from '../../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../../commands/approvals/decide-approval.ts';
 import { settleReview } from '../../../commands/sending/release-draft.ts';

@@ -8,7 +8,7 @@ import { Threading } from '../../../commands/drafts/draft-events.ts';
 import { envelope, loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { openJson } from '../../../commands/kernel/sealed-json.ts';
 import { operation } from '../../../commands/operations/operation.ts';
-import { openTargets } from '../../../commands/messages/selection.ts';
+import { openTargets } from '../../../commands/messages/prepare-operation.ts';
 import { stateAfter } from '../../support/suite/decider-spec.ts';
 import { openSample, sampleAuthor, sealSample } from '../../support/samples/event-author.ts';
 import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';

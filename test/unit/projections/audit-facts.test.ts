@@ -3,7 +3,7 @@ import { allEvents, type AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { PastFact } from '../../../commands/values/event.ts';
 import { AUDIT_OUTCOMES, auditFacts } from '../../../projections/audit-facts.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
-import { openSealedFields, sealedFieldsOf } from '../../../projections/sealed-fields.ts';
+import { openSealedFields } from '../../../projections/sealed-fields.ts';
 import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
 import { openSample, sealSample } from '../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
@@ -67,20 +67,6 @@ describe('auditFacts', () => {
 });
 
 describe('openSealedFields', () => {
-  it('finds sealed fields by the schema of the event', () => {
-    expect(sealedFieldsOf('AccountRegistered')).to.deep.equal(['email', 'name']);
-    expect(sealedFieldsOf('OperationSubmitted')).to.deep.equal(['reason', 'rfc_message_ids']);
-    expect(sealedFieldsOf('TokenIssued')).to.deep.equal([]);
-    expect(sealedFieldsOf('DraftEdited')).to.deep.equal(['draft.envelope']);
-    expect(sealedFieldsOf('DraftFrozen')).to.deep.equal(['rfc_message_id', 'smtp_envelope']);
-    expect(sealedFieldsOf('DraftSent')).to.deep.equal([
-      'rfc_message_id',
-      'response',
-      'rejected.*.address',
-      'rejected.*.response',
-    ]);
-  });
-
   it(`opens sealed fields, and nothing that only looks sealed ${verifies('contract:12:sealed')}`, async () => {
     const data = { reason: sealSample('because'), mailbox_id: sealSample('stolen') };
     expect(await openSealedFields('OperationSubmitted', data, openSample)).to.deep.equal({

@@ -4,7 +4,7 @@ import type { Keyset, MailQuery } from '../../../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../../../commands/mail/message.ts';
 import { matches } from '../../../../commands/mail/matches.ts';
 import { withThreadIds } from '../../../../commands/mail/threads.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { compareKeysets, keysetOf } from '../../../../commands/mail/query.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/worlds/filled-mirror.ts';
 import { timesOf } from '../../../support/suite/long.ts';

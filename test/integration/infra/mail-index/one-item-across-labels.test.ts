@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Keyset, MailQuery } from '../../../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { matches } from '../../../../commands/mail/matches.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { compareKeysets, keysetOf } from '../../../../commands/mail/query.ts';
 import type { LabelledFolder } from '../../../../infra/mail/labelled-folders.ts';
 import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/worlds/filled-mirror.ts';
 import { GMAIL_LIKE } from '../../../support/servers/imap-habits.ts';

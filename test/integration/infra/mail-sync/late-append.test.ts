@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
-import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
+import { appendFacts, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { catalogueOf } from '../../../../commands/values/event.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
-import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { startSyncRig, type SyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 describe('a late append of an earlier worker', function () {
   this.timeout(20_000);

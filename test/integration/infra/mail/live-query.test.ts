@@ -1,10 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Filter } from '../../../../commands/mail/mail-filter.ts';
-import { type Keyset, type MailQuery, type Order, ORDERS } from '../../../../commands/mail/query.ts';
+import {
+  compareKeysets,
+  type Keyset,
+  keysetOf,
+  type MailQuery,
+  type Order,
+  ORDERS,
+} from '../../../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../../../commands/mail/message.ts';
-import { matches, type MatchContext } from '../../../../commands/mail/matches.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { type MatchContext, matches } from '../../../../commands/mail/matches.ts';
 import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { appendMessages, type SeedMessage, withClient } from '../../../support/servers/mail-append.ts';
 import {

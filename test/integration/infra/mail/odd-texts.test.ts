@@ -1,7 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
-import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
-import type { BodySource, FetchedMessage } from '../../../../commands/mail/message.ts';
+import type { BodySource, FetchedMessage, FetchedText } from '../../../../commands/mail/message.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { appendMessages } from '../../../support/servers/mail-append.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { showText, bodyOf } from '../../../../read-api/messages/message-body.ts';
-import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
+import type { FetchedText } from '../../../../commands/mail/message.ts';
 import { markupThreads } from '../../../../infra/markup/worker-markup.ts';
 import { MODERN } from '../../../support/servers/imap-habits.ts';
 import { LabelledAccount } from '../../../support/servers/fake-gmail/labelled-account.ts';

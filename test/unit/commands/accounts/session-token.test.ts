@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
-import { stepUpSession } from '../../../../commands/accounts/step-up-session.ts';
+import { stepUpSession } from '../../../../commands/accounts/sign-in.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox, updateMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
-import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { commitDue, endOverdue } from '../../../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

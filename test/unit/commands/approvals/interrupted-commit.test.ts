@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { resolveOperation } from '../../../../commands/email/resolve-operation.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { settleOperation } from '../../../../commands/messages/reconcile-operation.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
@@ -21,7 +21,7 @@ describe('an interrupted commit', () => {
   const sweep = async () => {
     rig.leaseTable.clear();
     rig.mailbox.loss = null;
-    return await sweepOperations(rig.ports, [{ operationId: reply.operation_id ?? '', orgId: 'org_1' }]);
+    return await settleOperation(rig.ports, { operationId: reply.operation_id ?? '', orgId: 'org_1' });
   };
 
   const granted = async (type: string, messageId: string | null = '<one@example.com>'): Promise<void> => {
@@ -72,8 +72,7 @@ describe('an interrupted commit', () => {
     rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
     const { output } = await commit();
     expect((output as OperationReply).approval?.status).to.equal('commit_unknown');
-    const swept = await sweep();
-    expect(swept.left).to.deep.equal([reply.operation_id]);
+    expect(await sweep()).to.equal('later');
     expect(await status()).to.equal('commit_unknown');
     expect(await rejection(commit())).to.include({ code: 'approval_not_pending' });
     const author = systemAuthor(rig.ports, 'org_1');

@@ -7,8 +7,8 @@ import {
   folderOfRole,
   resolveFolder,
   roleOfFolder,
+  searchedFolders,
 } from '../../../../commands/kernel/folders.ts';
-import { searchedFolders } from '../../../../commands/kernel/searched-folders.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

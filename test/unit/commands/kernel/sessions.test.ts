@@ -1,11 +1,15 @@
 import { expect } from 'chai';
-import { callerInSession, type Caller } from '../../../../commands/kernel/access.ts';
+import { type Caller, callerInSession } from '../../../../commands/kernel/access.ts';
 import { authorize, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorize.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../../../commands/ports/directory.ts';
-import { callerNow } from '../../../../commands/kernel/live-caller.ts';
-import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/values/scopes.ts';
-import { isSteppedUp, requireFreshPassword, requireSession } from '../../../../commands/kernel/step-up.ts';
+import {
+  callerNow,
+  isSteppedUp,
+  requireFreshPassword,
+  requireSession,
+} from '../../../../commands/kernel/live-caller.ts';
+import { type Role, ROLE_SCOPES, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/values/scopes.ts';
 import { stateOf, type World, WORLD_NOW } from '../../../support/worlds/access-world.ts';
 import { sampleCaller } from '../../../support/worlds/mcp/sample-caller.ts';
 import { thrown } from '../../../support/suite/thrown.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { cleanText, isCleanText } from '../../../../commands/mail/clean-text.ts';
+import { cleanText, isCleanText } from '../../../../commands/mail/fold-text.ts';
 
 describe('cleanText', () => {
   it('removes control characters and unpaired surrogates', () => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Keyset, ORDERS } from '../../../../commands/mail/query.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { compareKeysets, type Keyset, keysetOf, ORDERS } from '../../../../commands/mail/query.ts';
 import { messageArbitrary } from '../../../support/models/message-arbitrary.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

@@ -3,9 +3,10 @@ import { hostsOf } from '../../../../commands/ports/mail-logins.ts';
 import {
   assertAuthorizable,
   authorizeProvider,
+  mayConnect,
+  startConnecting,
   withdrawAuthorization,
-} from '../../../../commands/mailboxes/decide-authorization.ts';
-import { mayConnect, startConnecting } from '../../../../commands/mailboxes/decide-connection.ts';
+} from '../../../../commands/mailboxes/decide-connection.ts';
 import {
   addMailbox,
   changeMailboxSettings,

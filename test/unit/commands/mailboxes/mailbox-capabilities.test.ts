@@ -1,12 +1,15 @@
 import { expect } from 'chai';
 import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
-import { eraseMailboxContent, listDueErasures } from '../../../../commands/mailboxes/erase-mailboxes.ts';
+import {
+  createMailbox,
+  deleteMailbox,
+  eraseMailboxContent,
+  listDueErasures,
+  updateMailbox,
+} from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { Mailbox } from '../../../../commands/mailboxes/mailbox-payload.ts';
-import { deleteMailbox } from '../../../../commands/mailboxes/remove-mailbox.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
 import { testConnection } from '../../../../commands/mailboxes/test-connection.ts';
-import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getMailbox, listMailboxes } from '../../../../read-api/mailboxes/mailboxes.ts';
 import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { reserveMailboxNumber } from '../../../../commands/mailboxes/mailbox-number.ts';
 import { memoryPorts } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { Grant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createGrant, deleteGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';

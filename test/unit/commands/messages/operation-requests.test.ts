@@ -2,12 +2,10 @@ import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { copyMessages, moveMessages, setFlags } from '../../../../commands/messages/act-on-messages.ts';
-import type { Ports } from '../../../../commands/ports/ports.ts';
-import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
+import { settleOperation } from '../../../../commands/messages/reconcile-operation.ts';
 import { memoryLeases } from '../../../support/worlds/memory-gateway.ts';
 import { type FolderPath, type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('submitOperation', () => {
@@ -262,10 +260,7 @@ describe('submitOperation', () => {
     rig.mailbox.moveMessages = async (...command) => {
       rig.leaseTable.delete(operationId);
       const other = { ...rig.ports, leases: memoryLeases('run_2', rig.leaseTable) };
-      expect(await sweepOperations(other, [{ operationId, orgId: 'org_1' }])).to.deep.equal({
-        settled: [operationId],
-        left: [],
-      });
+      expect(await settleOperation(other, { operationId, orgId: 'org_1' })).to.equal('settled');
       return await move(...command);
     };
     const { output } = await rig.invoke(actOnEmail, acting([id]), 'key');
@@ -274,40 +269,19 @@ describe('submitOperation', () => {
     expect(rig.mailbox.commands, 'nothing was done after the judgement').to.deep.equal([]);
   });
 
-  it('leaves and logs an operation whose reconciliation throws, and continues with the next', async () => {
-    rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
-    await rejection(rig.invoke(actOnEmail, acting([rig.arrive('INBOX')]), 'key'));
-    const operationId = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
-    const broken = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'broken');
-    const logged: unknown[] = [];
-    const ports: Ports = {
-      ...rig.ports,
-      log: { ...silentLog, error: (_, fields) => logged.push(fields?.['operationId']) },
-      leases: {
-        ...memoryLeases('run_2', rig.leaseTable),
-        holder: (name) =>
-          name === broken ? Promise.reject(new TypeError('not as expected')) : Promise.resolve(null),
-      },
-    };
-    rig.leaseTable.clear();
-    const both = [broken, operationId].map((id) => ({ operationId: id, orgId: 'org_1' }));
-    expect(await sweepOperations(ports, both)).to.deep.equal({ settled: [operationId], left: [broken] });
-    expect(logged).to.deep.equal([broken]);
-  });
-
   it('is settled by the sweep when its process is gone, not before', async () => {
     const id = rig.arrive('INBOX');
     const operationId = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
     rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
     await rejection(rig.invoke(actOnEmail, acting([id]), 'key'));
     rig.leaseTable.set(operationId, 'run_2');
-    const sweep = () => sweepOperations(rig.ports, [{ operationId, orgId: 'org_1' }]);
-    expect(await sweep(), 'it still runs').to.deep.equal({ settled: [], left: [] });
+    const sweep = () => settleOperation(rig.ports, { operationId, orgId: 'org_1' });
+    expect(await sweep(), 'it still runs').to.equal('held');
     rig.leaseTable.delete(operationId);
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'The mail server is away.');
-    expect(await sweep()).to.deep.equal({ settled: [], left: [operationId] });
+    expect(await rejection(sweep())).to.include({ code: 'mailbox_unavailable' });
     rig.mail.failure = null;
-    expect(await sweep()).to.deep.equal({ settled: [operationId], left: [] });
+    expect(await sweep()).to.equal('settled');
     expect(rig.leaseTable.size).to.equal(0);
     expect(rig.events.all.at(-1)?.metadata['actor']).to.include({ type: 'system' });
   });

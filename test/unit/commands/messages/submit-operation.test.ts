@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { FakeMailbox } from '../../../support/fakes/fake-mailbox.ts';

@@ -5,10 +5,10 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { resolveOperation } from '../../../../commands/email/resolve-operation.ts';
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { progressAt, approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
+import { settleOperation } from '../../../../commands/messages/reconcile-operation.ts';
 import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -24,7 +24,7 @@ describe('an interrupted operation that cannot be reconciled', () => {
   const sweep = async () => {
     rig.leaseTable.clear();
     rig.mailbox.loss = null;
-    return await sweepOperations(rig.ports, [{ operationId: reply.operation_id ?? '', orgId: 'org_1' }]);
+    return await settleOperation(rig.ports, { operationId: reply.operation_id ?? '', orgId: 'org_1' });
   };
   const isAway = (away: boolean): void => {
     rig.mail.failure = away ? new GatewayError('mailbox_unavailable', 'The host does not answer.') : null;
@@ -71,16 +71,16 @@ describe('an interrupted operation that cannot be reconciled', () => {
       await cutOff[kind]();
       isAway(true);
       rig.at(DAY - 1);
-      expect((await sweep()).left).to.deep.equal([reply.operation_id]);
+      expect(await rejection(sweep())).to.include({ code: 'mailbox_unavailable' });
       expect(await progress()).to.equal('running');
       rig.at(DAY);
       await sweep();
       expect([await progress(), await approval()]).to.deep.equal(['unknown', ofApproval('commit_unknown')]);
       const told = rig.events.all.length;
-      expect((await sweep()).left).to.deep.equal([reply.operation_id]);
+      expect(await rejection(sweep())).to.include({ code: 'mailbox_unavailable' });
       expect(rig.events.all).to.have.length(told);
       isAway(false);
-      expect((await sweep()).settled).to.deep.equal([reply.operation_id]);
+      expect(await sweep()).to.equal('settled');
       expect([await progress(), await approval()]).to.deep.equal(['completed', ofApproval('committed')]);
       expect(rig.mailbox.effects).to.have.length(1);
     });

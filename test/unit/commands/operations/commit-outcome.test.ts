@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ApprovalState, Committing } from '../../../../commands/operations/approval-state.ts';
-import { attemptFailed, commitOutcome } from '../../../../commands/operations/commit-outcome.ts';
+import { attemptFailed, commitOutcome } from '../../../../commands/operations/commit-kind.ts';
 import type { ItemResult } from '../../../../commands/operations/operation-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { approvalFacts, isOwnRequest } from '../../../../commands/operations/approval-facts.ts';
+import { approvalFacts, confirmationOf, isOwnRequest } from '../../../../commands/operations/confirmation.ts';
 import { low } from '../../../../commands/operations/approval-warnings.ts';
-import { confirmationOf } from '../../../../commands/operations/confirmation.ts';
 import { domainsOf } from '../../../../commands/policy/address-look.ts';
 import { sendManifest } from '../../../support/samples/send-manifest.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { operation } from '../../../../commands/operations/operation.ts';
-import { countsOf, progressOf } from '../../../../commands/operations/operation-progress.ts';
+import { countsOf, progressOf } from '../../../../commands/operations/approval-reply.ts';
 import type { ItemResult, SendOutcome } from '../../../../commands/operations/operation-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { createGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import {
   assertQuotaLeft,

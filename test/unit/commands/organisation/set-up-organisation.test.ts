@@ -4,7 +4,7 @@ import type { Ports } from '../../../../commands/ports/ports.ts';
 import type { EventStore } from '../../../../commands/ports/event-store.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { setUpOrganisation } from '../../../../commands/organisation/set-up-organisation.ts';
+import { setUpOrganisation } from '../../../../commands/organisation/found-organisation.ts';
 import { memoryPorts, OWNER } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

@@ -1,11 +1,9 @@
 import { expect } from 'chai';
-import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken, deleteToken } from '../../../../commands/organisation/manage-tokens.ts';
-import { mintToken } from '../../../../commands/organisation/mint-token.ts';
-import { issueToken, token as tokenAggregate } from '../../../../commands/organisation/token.ts';
+import { issueToken, mintToken, token as tokenAggregate } from '../../../../commands/organisation/token.ts';
 import { getAgent, listAgents } from '../../../../read-api/organisation/list-agents.ts';
 import { getToken, listTokens } from '../../../../read-api/organisation/list-tokens.ts';
 import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';

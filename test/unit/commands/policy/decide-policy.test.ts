@@ -7,7 +7,7 @@ import {
 } from '../../../../commands/values/policy-document.ts';
 import { BUILT_IN_POLICY } from '../../../../commands/policy/built-in-policy.ts';
 import { compareStrictness, decidePolicy } from '../../../../commands/policy/decide-policy.ts';
-import type { PolicyFacts } from '../../../../commands/policy/policy-facts.ts';
+import type { PolicyFacts } from '../../../../commands/policy/decide-policy.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 

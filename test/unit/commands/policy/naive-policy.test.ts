@@ -13,7 +13,7 @@ import type {
   AttachmentFacts,
   PolicyFacts,
   RecipientFacts,
-} from '../../../../commands/policy/policy-facts.ts';
+} from '../../../../commands/policy/decide-policy.ts';
 import { factsArbitrary, policyArbitrary } from '../../../support/models/policy-arbitrary.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { OrgPolicy } from '../../../../commands/policy/put-policy.ts';
-import { putPolicy } from '../../../../commands/policy/put-policy.ts';
+import type { OrgPolicy } from '../../../../commands/policy/set-policy.ts';
+import { putPolicy } from '../../../../commands/policy/set-policy.ts';
 import { getPolicy } from '../../../../read-api/policy/get-policy.ts';
 import {
   type CallOptions,

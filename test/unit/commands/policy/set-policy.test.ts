@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { policyInForce } from '../../../../commands/policy/decide-for-caller.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { thrown } from '../../../support/suite/thrown.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { commitDue } from '../../../../commands/approvals/commit-due.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import type { GatewayError } from '../../../../commands/values/errors.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';

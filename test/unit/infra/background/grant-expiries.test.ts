@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GrantExpiries } from '../../../../infra/background/grant-expiries.ts';
+import { GrantExpiries } from '../../../../infra/background/invalidation-sweepers.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

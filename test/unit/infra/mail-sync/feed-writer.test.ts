@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { type FeedEvent, feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
-import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
+import { appendFacts, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { catalogueOf, type Fact } from '../../../../commands/values/event.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { FeedWriter } from '../../../../infra/mail-sync/feed-writer.ts';
 import { MailboxLost } from '../../../../infra/mail-sync/mailbox-leases.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';

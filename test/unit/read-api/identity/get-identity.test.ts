@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { createGrant } from '../../../../commands/mailboxes/manage-grants.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
 import { getIdentity } from '../../../../read-api/identity/get-identity.ts';
 import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { putPolicy } from '../../../../commands/policy/put-policy.ts';
+import { putPolicy } from '../../../../commands/policy/set-policy.ts';
 import { listPolicyVersions } from '../../../../read-api/policy/get-policy.ts';
 import { startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { PolicyEffect } from '../../../../commands/values/policy-document.ts';
 import { decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { simulatePolicy } from '../../../../read-api/policy/simulate-policy.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { policyArbitrary } from '../../../support/models/policy-arbitrary.ts';

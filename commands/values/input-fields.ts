@@ -1,4 +1,4 @@
-/** Instants in input. */
+/** Input fields: instants, and lines of text that a person types. */
 import { z } from 'zod';
 import { GatewayError } from './errors.ts';
 
@@ -22,3 +22,12 @@ export function futureInstant(text: string, path: string, now: Date, latest?: Da
     details: { issues: [{ path, code: 'custom', message }] },
   });
 }
+
+/** A line of 1 to `most` characters, without control characters: they end IMAP commands and cannot be stored everywhere. */
+export const lineOfText = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .regex(/^\P{Cc}+$/u, 'Control characters are not allowed here.')
+    .refine((text) => text.isWellFormed(), 'This is not well-formed Unicode.');
