@@ -22,6 +22,8 @@ class Folder {
 /** A client of that server. Like a real one, it receives changes only between commands. */
 class FolderClient extends EventEmitter {
   readonly usable = true;
+  readonly state = 3;
+  readonly states = { LOGOUT: 4 };
   readonly capabilities = new Map([['CONDSTORE', true]]);
   readonly #folder: Folder;
   #shown: readonly number[];
