@@ -51,4 +51,18 @@ describe('KeyedBackoff', () => {
     backoff.clear('a');
     expect([backoff.isDue('a'), backoff.waiting()]).to.deep.equal([true, []]);
   });
+
+  it('remembers a failure after its pause, and nothing of a key that was only postponed', () => {
+    const clock = new ManualClock();
+    const backoff = new KeyedBackoff(clock, { firstMs: 1_000, mostMs: 60_000 });
+    backoff.failed('failed');
+    for (let key = 0; key < 1_000; key += 1) backoff.postpone(String(key), 500);
+    expect(backoff.waiting()).to.have.length(1_001);
+    clock.advance(1_300);
+    expect(backoff.waiting()).to.deep.equal([]);
+    expect(backoff.size).to.equal(1);
+    clock.advance(130_000);
+    backoff.waiting();
+    expect(backoff.size).to.equal(0);
+  });
 });
