@@ -51,7 +51,8 @@ describe('reading, moving and sending during restarts of the mail server', funct
     await set.allowSending('example.com');
     const mailboxId = await set.addMailbox(dovecot.imap(), relay.port);
     const address = set.replicas[0]?.address ?? '';
-    load = new SoakLoad({ address, token: set.tokens.rest_token, mailboxId, relay, user: 'anna' });
+    const failures = () => set.replicas[0]?.failures ?? '';
+    load = new SoakLoad({ address, token: set.tokens.rest_token, mailboxId, relay, user: 'anna', failures });
   });
 
   after(async () => {
