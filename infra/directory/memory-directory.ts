@@ -26,6 +26,7 @@ import { PositionWaiters } from '../projector/position-waiters.ts';
 const READ_AHEAD = 1_000;
 const AT_ONCE = 500;
 const WAIT_MS = 1_000;
+const CURRENT_POLL_MS = 20;
 const RESUBSCRIBE_AFTER_MS = 500;
 /** Readings of rebuilt rows that are older than this directory, and the pause until the next series. */
 const LOOKS = 30;
@@ -94,6 +95,7 @@ class FollowingDirectory implements DirectoryCopy {
   #following: Promise<void> = Promise.resolve();
   #version = 0;
   #turn = new AbortController();
+  #catchingUp: Promise<boolean> | null = null;
   /** True while rebuilt rows wait to be loaded. */
   #isOutdated = false;
 
@@ -116,6 +118,23 @@ class FollowingDirectory implements DirectoryCopy {
 
   get ageMs(): number {
     return this.#epoch.ageMs();
+  }
+
+  untilCurrent(): Promise<boolean> {
+    return (this.#catchingUp ??= this.#catchUp().finally(() => {
+      this.#catchingUp = null;
+    }));
+  }
+
+  /** One loop for all requests that wait. */
+  async #catchUp(): Promise<boolean> {
+    const giveUpAt = performance.now() + WAIT_MS;
+    const { signal } = this.#ending;
+    while (!this.isCurrent && performance.now() < giveUpAt && !signal.aborted) {
+      this.#epoch.refresh();
+      await this.#options.clock.sleep(CURRENT_POLL_MS, signal);
+    }
+    return this.isCurrent;
   }
 
   onMailboxChange(listener: MailboxListener): void {

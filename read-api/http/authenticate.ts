@@ -60,7 +60,8 @@ export class Authenticator {
    * token is recorded; any other is counted by its source.
    */
   async callerOf(credentials: Credentials): Promise<Caller> {
-    if (!this.#ports.directory.isCurrent) {
+    const { directory } = this.#ports;
+    if (!directory.isCurrent && !(await directory.untilCurrent())) {
       throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
     }
     let presented: Presented | null = null;

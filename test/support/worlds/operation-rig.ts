@@ -67,7 +67,13 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
   const ports: Ports = {
     ...parts.ports,
     leases: memoryLeases('run_1', leaseTable),
-    directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
+    directory: {
+      state,
+      version: 1,
+      isCurrent: true,
+      untilCurrent: () => Promise.resolve(true),
+      waitFor: () => Promise.resolve(),
+    },
     // No step here takes long enough to be answered late.
     clock: {
       now: () => WORLD_NOW,

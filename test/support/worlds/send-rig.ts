@@ -92,7 +92,13 @@ export class SendRig {
     this.ports = {
       ...this.parts.ports,
       leases: memoryLeases('run_1', this.leaseTable),
-      directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
+      directory: {
+        state,
+        version: 1,
+        isCurrent: true,
+        untilCurrent: () => Promise.resolve(true),
+        waitFor: () => Promise.resolve(),
+      },
       submission: this.submission,
       content: this.content,
       composer: messageComposer,

@@ -107,6 +107,33 @@ describe('the directory in memory', () => {
     await eventually(() => copy.isCurrent);
   });
 
+  it('becomes current soon after the process was busy, and gives up after a second', async () => {
+    const copy = await open();
+    stall(1_100);
+    expect(copy.isCurrent).to.equal(false);
+    const askedAt = performance.now();
+    expect(await copy.untilCurrent()).to.equal(true);
+    expect(performance.now() - askedAt).to.be.below(900);
+    await rig.sql.query('alter table work.authz_epoch rename to hidden');
+    stall(1_100);
+    expect(await copy.untilCurrent()).to.equal(false);
+    await rig.sql.query('alter table work.hidden rename to authz_epoch');
+    expect(await copy.untilCurrent()).to.equal(true);
+  });
+
+  it('becomes current when a change that another process answered arrives', async () => {
+    await sampleHistory(rig.events);
+    const behind = new MemoryEventStore();
+    const slow = await open(behind);
+    const quick = await open();
+    await quick.waitFor(await rig.events.headPosition().then((head) => head - 64n * 12n));
+    await eventually(() => !slow.isCurrent);
+    const waiting = slow.untilCurrent();
+    for (const { id, type, data, metadata, ...place } of rig.events.all)
+      await behind.append(place.streamName, revisionBefore(place), [{ id, type, data, metadata }]);
+    expect(await waiting).to.equal(true);
+  });
+
   it('denies whatever an unreadable event names, and continues', async () => {
     await sampleHistory(rig.events);
     const copy = await open();
@@ -215,3 +242,9 @@ describe('the directory in memory', () => {
 
 const revisionBefore = ({ revision }: { readonly revision: bigint }): bigint | 'no-stream' =>
   revision === 0n ? 'no-stream' : revision - 1n;
+
+/** Keeps the event loop busy. */
+function stall(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}

@@ -77,6 +77,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
     directory: {
       state: { mailboxes: new Map() } as unknown as Ports['directory']['state'],
       isCurrent: true,
+      untilCurrent: () => Promise.resolve(true),
       version: 1,
       waitFor: () => Promise.resolve(),
     },

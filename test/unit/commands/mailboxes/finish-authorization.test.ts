@@ -33,7 +33,13 @@ function asking(role: 'admin' | 'member', endedAt: string | null = null): Ports 
   return {
     ...ports,
     clock: { ...ports.clock, now: () => WORLD_NOW },
-    directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
+    directory: {
+      state,
+      version: 1,
+      isCurrent: true,
+      untilCurrent: () => Promise.resolve(true),
+      waitFor: () => Promise.resolve(),
+    },
   };
 }
 

@@ -50,6 +50,15 @@ describe('Authenticator', () => {
   const codeOf = async (token: string, surface: Surface): Promise<unknown> =>
     ((await rejection(bearer(token, surface))) as { code?: unknown }).code;
 
+  /** From now on the directory is not current. */
+  const behind = (untilCurrent: () => Promise<boolean>) => {
+    const { state } = ports.directory;
+    const waitFor = () => Promise.resolve();
+    const directory = { state, version: 1, isCurrent: false, untilCurrent, waitFor };
+    authenticator = new Authenticator({ ...ports, directory });
+    return directory;
+  };
+
   const issue = (lifeMs: number, surface: Surface = 'rest') =>
     gateway.call<{ id: string; token: string }>(createToken, {
       name: 'another',
@@ -176,9 +185,23 @@ describe('Authenticator', () => {
   });
 
   it(`answers 503 when a revocation may be missing, and records nothing against the token ${verifies('contract:2:revocation')}`, async () => {
-    authenticator = new Authenticator({ ...ports, directory: { ...ports.directory, isCurrent: false } });
+    behind(() => Promise.resolve(false));
     expect(await codeOf(gateway.org.restToken, 'rest')).to.equal('store_unavailable');
     expect([...recorded, ...counted]).to.deep.equal([]);
+  });
+
+  it('waits until the directory is current, and answers by the rights of that moment', async () => {
+    const { state } = ports.directory;
+    const directory = behind(() => {
+      directory.state = { ...state, tokens: new Map(), tokenIdByHash: new Map() };
+      return Promise.resolve(true);
+    });
+    expect(await codeOf(gateway.org.restToken, 'rest')).to.equal('unauthenticated');
+    directory.untilCurrent = () => {
+      directory.state = state;
+      return Promise.resolve(true);
+    };
+    expect((await bearer(gateway.org.restToken, 'rest')).token.id).to.be.a('string');
   });
 
   it('refuses and counts when the refusal cannot be recorded', async () => {

@@ -219,6 +219,7 @@ describe('monitor_inbox and email_await', () => {
         get isCurrent() {
           return known.isCurrent;
         },
+        untilCurrent: () => Promise.resolve(known.isCurrent),
         waitFor: () => Promise.resolve(),
       };
       const mail: Ports['mail'] = {
