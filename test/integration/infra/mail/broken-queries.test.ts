@@ -121,7 +121,7 @@ describe('a query whose connection breaks', function () {
     for (const from of ['server', 'mirror'] as const) {
       for (const isWarm of [false, true]) {
         const kind = isWarm ? 'kept' : 'new';
-        it(`is answered whole or refused as documented: ${name} from the ${from}, on a ${kind} connection`, async () => {
+        it(`answers completely or with mailbox_unavailable: ${name} from the ${from}, on a ${kind} connection`, async () => {
           const query = queryOf(fields);
           const live = await whole(query, { isWarm: false });
           const how = from === 'server' ? { isWarm } : { isWarm, queries: mirrorOf(live) };
