@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import ts from 'typescript';
 import { capabilities } from '../../../read-api/capabilities.ts';
-import { type SourceFile, otherTexts, productSources } from '../../support/suite/sources.ts';
+import { type SourceFile, allSources, otherTexts, productSources } from '../../support/suite/sources.ts';
 
 type Text = Pick<SourceFile, 'path' | 'text'>;
 
@@ -177,5 +177,48 @@ describe('privateWords', () => {
     expect(badLogLines({ path, text: lines.join('\n') })).to.deep.equal(
       bad.map((line) => `${path}: ${line}`),
     );
+  });
+});
+
+describe('titles of unit tests', () => {
+  /** The subject is in `describe`, so that a title starts with its verb. The words left out only end like one. */
+  const withoutVerb = (titles: readonly Text[]): readonly string[] =>
+    titles
+      .filter(({ text }) => !/^(?:never )?(?!(?:always|as|its|this|thus|unless)\b)[a-z]+s[ ,]/.test(text))
+      .map(({ path, text }) => `${path}: ${text}`);
+
+  const titlesIn = ({ path, text }: Text): readonly Text[] =>
+    [...text.matchAll(/\bit\(\s*(['"`])(.+?)(?: \$\{verifies\(.*)?\1,/g)].map(([, , title = '']) => ({
+      path,
+      text: title,
+    }));
+
+  // Only of unit tests: elsewhere subjects are in the plural too, and their verbs look like nouns.
+  const titles = allSources()
+    .filter(({ path }) => /^test\/unit\/.*\.test\.ts$/.test(path))
+    .flatMap(titlesIn);
+
+  it('start with a verb in the third person', () => {
+    expect(titles.length).to.be.above(1_000);
+    expect(withoutVerb(titles)).to.deep.equal([]);
+  });
+
+  it('use no private words', () => {
+    expect(privateWords(titles)).to.deep.equal([]);
+  });
+
+  it('are found and refused when no verb comes first', () => {
+    const text = [
+      `it('refuses a name', () => {`,
+      `it('never sends twice', () => {`,
+      'it(`as ${a}, is refused`, () => {',
+      `it('this is refused', () => {`,
+      `it("that a name's form is valid", () => {`,
+    ].join('\n');
+    expect(withoutVerb(titlesIn({ path: 'a.test.ts', text }))).to.deep.equal([
+      'a.test.ts: as ${a}, is refused',
+      'a.test.ts: this is refused',
+      "a.test.ts: that a name's form is valid",
+    ]);
   });
 });
