@@ -35,7 +35,7 @@ async function stored(
   return events;
 }
 
-describe('sealed fields of events', () => {
+describe('reading of sealed fields', () => {
   it(`reads Message-IDs of targets in clear from older events, and never opens one that looks sealed ${verifies('contract:12:clear-text')}`, async () => {
     const targets = [
       { message_id: 'msg_1', rfc_message_id: FORGED, stale: false },

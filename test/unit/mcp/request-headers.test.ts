@@ -14,7 +14,7 @@ function codeOf(check: () => unknown): string | null {
   }
 }
 
-describe('headers of a request to /mcp', () => {
+describe('header validation of /mcp', () => {
   it('requires JSON as the content type', () => {
     for (const type of ['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.x+json']) {
       expect(

@@ -15,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const QUARTER_MS = 15 * 60_000;
 
-describe('session capabilities', () => {
+describe('session management', () => {
   let gateway: MemoryGateway;
   let context: PublicContext;
   beforeEach(async () => {

@@ -10,7 +10,7 @@ const textOf = async (html: string): Promise<string> => (await read(html)).conte
 describe('readHtml', () => {
   const hidden: Readonly<Record<string, string>> = {
     'display none': '<p style="display:none">secret</p>',
-    'display none, shouted': '<p style="DISPLAY : None !important">secret</p>',
+    'display none in capitals': '<p style="DISPLAY : None !important">secret</p>',
     'an attribute': '<p hidden>secret</p>',
     'a class': '<style>.h{display:none}</style><p class="a h">secret</p>',
     'a class behind it': '<p class=h>secret</p><style>/* x */ p.h , .y { visibility:hidden }</style>',
@@ -30,7 +30,7 @@ describe('readHtml', () => {
     'a colour without alpha': '<span style="color:rgba(0,0,0,0)">secret</span>',
     'a colour without alpha, in hex': '<span style="color:#00000000">secret</span>',
     'a colour of little alpha': '<span style="color:rgb(0 0 0 / 4%)">secret</span>',
-    'a ground that shines through': '<p style="background:rgba(0,0,0,0);color:#fff">secret</p>',
+    'a translucent background': '<p style="background:rgba(0,0,0,0);color:#fff">secret</p>',
     'a ground that is none': '<p style="background:nonsense;color:hsl(0, 0%, 100%)">secret</p>',
     'a rare name': '<span style="color:floralwhite">secret</span>',
     'hex without its mark': '<font color="ffffff">secret</font>',
@@ -115,7 +115,7 @@ describe('readHtml', () => {
     ],
     'an unknown colour': ['faint', span('color:oklch(99% 0 0)')],
     'white on a picture': ['faint', `<div style="background:url(x.png)">${span('color:#fff')}</div>`],
-    'a ground that shines through': [
+    'a translucent background': [
       'faint',
       `<div style="background:rgba(0,0,0,.5)">${span('color:#8a8a8a')}</div>`,
     ],

@@ -8,7 +8,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const PROGRAM = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)]);
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');
 
-describe('types of an attachment', () => {
+describe('typesOf', () => {
   it('detects a type from the leading bytes and reads no more than needed', async () => {
     expect(await sniffedType([PROGRAM])).to.equal('application/x-msdownload');
     expect(await sniffedType([PNG.subarray(0, 5), PNG.subarray(5)])).to.equal('image/png');

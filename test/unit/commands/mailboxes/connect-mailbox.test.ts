@@ -119,7 +119,7 @@ describe('recording the connection of a mailbox', () => {
   });
 });
 
-describe('folder roles of a mailbox', () => {
+describe('management of folder roles', () => {
   let gateway: MemoryGateway;
   let mailboxId: string;
   const put = (roles: object) =>

@@ -171,7 +171,7 @@ describe('recordFolders', () => {
   });
 });
 
-describe('folder roles', () => {
+describe('assignment of folder roles', () => {
   it("prefers the server's role to one that a name suggests", () => {
     const folders = [
       listed('Trash', { role: 'trash', roleSource: 'name' }),

@@ -13,7 +13,7 @@ const granting = (caller: Caller): Caller => ({
   orgScopes: new Set<Scope>([...caller.orgScopes, 'mailboxes:grants']),
 });
 
-describe('rights to map folder roles', () => {
+describe('mapping of folder roles', () => {
   it(`requires mailboxes:grants too ${verifies('contract:3:folder-roles-rights')}`, async () => {
     const rig = operationRig();
     const input = { mailbox_id: 'mbx_0', roles: { archive: null } };

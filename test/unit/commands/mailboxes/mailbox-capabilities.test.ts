@@ -25,7 +25,7 @@ const auth = { type: 'password', username: 'box', password: 'a secret of the box
 const wanted = { email: 'box@example.com', display_name: 'The box', imap: IMAP, smtp: SMTP, auth };
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
-describe('mailbox capabilities', () => {
+describe('mailbox management', () => {
   let gateway: MemoryGateway;
   const add = (change: object = {}, options: CallOptions = {}): Promise<Mailbox> =>
     gateway.call<Mailbox>(createMailbox, { ...wanted, ...change }, options);

@@ -15,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 
-describe('grant capabilities', () => {
+describe('grant management', () => {
   let gateway: MemoryGateway;
   let mailboxId: string;
   let agentToken: string;

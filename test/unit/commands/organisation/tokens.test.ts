@@ -29,7 +29,7 @@ interface Page {
   page: { next_cursor: string | null; limit: number };
 }
 
-describe('token capabilities', () => {
+describe('token management', () => {
   let gateway: MemoryGateway;
   const issue = (change: object = {}, options = {}): Promise<Issued> =>
     gateway.call<Issued>(createToken, { ...wanted, ...change }, options);
@@ -203,7 +203,7 @@ describe('token capabilities', () => {
   });
 });
 
-describe('agent capabilities', () => {
+describe('create_agent', () => {
   let gateway: MemoryGateway;
   beforeEach(async () => {
     gateway = await startMemoryGateway();

@@ -41,7 +41,7 @@ async function notedFor(
 
 const RECIPIENTS = ['bob@example.org', 'carol@example.org', 'dave@example.org', 'anna@example.com'];
 
-describe('warnings about contacts', () => {
+describe('a contact warning', () => {
   const first = async (writtenTo: readonly string[], correspondents: readonly string[] | null) => {
     const rig = new ApprovedSendRig();
     const warnings = await notedFor(rig, knowing(rig, writtenTo, correspondents), RECIPIENTS);

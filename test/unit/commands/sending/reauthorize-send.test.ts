@@ -78,7 +78,7 @@ describe('a direct send that waits', () => {
     }
   }
 
-  it(`waits when the directory of this process is outdated, and is sent afterwards ${verifies('contract:2:revocation')}`, async () => {
+  it(`stays unsent when the directory of this process is outdated, until it is current ${verifies('contract:2:revocation')}`, async () => {
     const rig = new SendRig({ kind: 'agent', policy: policyOf('allow', { undo_seconds: 60 }) });
     const open = { operationId: rig.operationId(KEY), orgId: 'org_1' };
     await rig.send(await rig.startDraft(), KEY);

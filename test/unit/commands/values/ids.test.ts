@@ -15,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const bytes = fc.uint8Array({ minLength: 0, maxLength: 40 });
 
-describe('ids', () => {
+describe('an id', () => {
   it('decodes every base32 text it encodes', () => {
     fc.assert(
       fc.property(bytes, (input) => {

@@ -33,7 +33,7 @@ function answer(rows: readonly Row[], limit: number, cursor: string | null): Loa
   return { items, next: rest.length > limit ? (items.at(-1)?.id ?? null) : null };
 }
 
-describe('list pages of the console', () => {
+describe('list of the console', () => {
   let pages: ListPages;
   before(async () => {
     const file = join(import.meta.dirname, '../../../../infra/console/list-pages.js');

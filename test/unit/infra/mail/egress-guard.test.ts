@@ -14,7 +14,7 @@ const closed = [
   '64:ff9b::7f00:1', '2002:7f00:1::',
 ]; // prettier-ignore
 
-describe('egress rules', () => {
+describe('isAllowed', () => {
   for (const ip of closed) {
     it(`keeps ${ip} closed`, () => {
       expect(allowed([], ip, 993)).to.equal(false);

@@ -17,7 +17,7 @@ const shared = (
 ) =>
   sharedBy(FOLDERS, { seq: 1, uid: 1, emailId, labels: new Set(labels) }, folder ?? { number: 0, path: '' });
 
-describe('labelled folders of a message', () => {
+describe('sharedBy', () => {
   it('includes folders by system role in any language, or by path', () => {
     expect(shared(ALL, ['\\Inbox', '\\Starred', 'Größe/alt', 'not shown in IMAP']).alsoIn).to.deep.equal([
       1, 4, 5,

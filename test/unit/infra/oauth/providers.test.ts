@@ -4,7 +4,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const email = 'anna@example.com';
 
-describe('addresses confirmed by a provider', () => {
+describe('addressesOf', () => {
   it(`includes only verified addresses of Google ${verifies('contract:18:provider-account')}`, () => {
     const { addressesOf } = PROVIDERS.google;
     expect(addressesOf({ email, email_verified: true })).to.deep.equal([email]);

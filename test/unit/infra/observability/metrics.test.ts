@@ -8,7 +8,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 
 const fact = (id: string) => ({ id, type: 'NoteTaken', data: {}, metadata: {} });
 
-describe('metrics', () => {
+describe('createMetrics', () => {
   let metrics: Metrics;
 
   beforeEach(() => {

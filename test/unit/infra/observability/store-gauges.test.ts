@@ -17,7 +17,7 @@ const ROW = {
   sends_waiting: '1',
 };
 
-describe('store gauges', () => {
+describe('watchStores', () => {
   let metrics: Metrics;
   let failure: Error | null;
   let asked: number;

@@ -15,7 +15,7 @@ function signingKey(kid: string): SigningKey {
   return { kid, privateKey, publicKey: createPublicKey(privateKey), retired: false };
 }
 
-describe('access tokens', () => {
+describe('an access token', () => {
   const key = signingKey('k1');
   let clock: ManualClock;
   let tokens: ReturnType<typeof createTokens>;

@@ -9,7 +9,7 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const place = fc.record({ mailboxNumber: u32, folderNumber: u32, uidValidity: u32, uid: u32 });
 
-describe('sealed locators', () => {
+describe('a sealed locator', () => {
   const [encryptionKey, macKey] = [randomKey(), randomKey()];
   const locators = createLocators(encryptionKey, macKey);
 

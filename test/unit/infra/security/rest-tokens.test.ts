@@ -7,7 +7,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const ORG = 'org_06h05qy90ssck2xy4zdmva98fw';
 
-describe('REST tokens', () => {
+describe('a REST token', () => {
   it(`is mgw_, the route key of the organisation, 43 and 6 base62 characters, random, stored as SHA-256 ${verifies('contract:2:rest-token-form', 'contract:2:route-key')}`, () => {
     const made = Array.from({ length: 200 }, () => newBearer('mgw_', ORG));
     expect(new Set(made.map(({ token }) => token)).size).to.equal(200);

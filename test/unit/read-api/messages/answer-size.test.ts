@@ -17,7 +17,7 @@ const message = (content: string, offset = 0, rest = 0): Message => ({
 const bytesOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, { body }) => sum + Buffer.byteLength(body?.content ?? ''), 0);
 
-describe('bodies within one answer', () => {
+describe('fitTogether', () => {
   it('ends a page before it is too large, but never before the first message', () => {
     const page = [message('aaaa'), message('bbbb'), message('cc')];
     expect(howManyFit(page, 100)).to.equal(3);

@@ -20,7 +20,7 @@ const BINDING: CursorBinding = {
 
 type PageContext = Pick<Context, 'caller' | 'ports'>;
 
-describe('cursors', () => {
+describe('a cursor', () => {
   let gateway: MemoryGateway;
   let context: PageContext;
 

@@ -144,7 +144,7 @@ class Play {
   }
 }
 
-describe('cursors of waits', () => {
+describe('a cursor of waits', () => {
   it(`omits and repeats nothing, whichever process answers and whatever it has in memory ${verifies('contract:5:no-gap-no-repeat', 'contract:5:begins-to-match')}`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, (taken) => Play.through(taken)),

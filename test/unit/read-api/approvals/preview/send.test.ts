@@ -195,7 +195,7 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
 
 describe('describeSend', () => {
   for (const [name, spoof] of Object.entries(SPOOFS)) {
-    it(`shows ${name} as it is`, async () => {
+    it(`shows ${name} in the preview`, async () => {
       const manifest = sendManifest(spoof.headers);
       const attachments =
         spoof.attachment === undefined
