@@ -136,21 +136,24 @@ describe('approval_commit of message actions', () => {
   });
 
   /** What can change in the directory between approval and commit, and why the approval then ends. */
-  const losses: readonly (readonly [why: string, change: (rig: ApprovalRig) => void])[] = [
+  const losses: readonly (readonly [why: string, when: string, change: (rig: ApprovalRig) => void])[] = [
     [
       'policy_stricter',
+      'policy denies',
       (rig) => {
         rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'deny' } });
       },
     ],
     [
       'policy_stricter',
+      'policy requires another role',
       (rig) => {
         rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', approver_role: 'owner' } });
       },
     ],
     [
       'mailbox_removed',
+      'the mailbox was removed',
       ({ ports }) => {
         const mailboxes = ports.directory.state.mailboxes as Map<string, MailboxEntry>;
         for (const [id, entry] of mailboxes) mailboxes.set(id, { ...entry, state: 'removed' });
@@ -158,6 +161,7 @@ describe('approval_commit of message actions', () => {
     ],
     [
       'grant_gone',
+      'the grant lost its scopes',
       ({ ports }) => {
         const grants = ports.directory.state.grants as Map<string, GrantEntry>;
         for (const [id, grant] of grants) grants.set(id, { ...grant, scopes: ['messages:read'] });
@@ -165,6 +169,7 @@ describe('approval_commit of message actions', () => {
     ],
     [
       'requester_gone',
+      'the token was revoked',
       ({ ports, caller }) => {
         const tokens = ports.directory.state.tokens as Map<string, TokenEntry>;
         tokens.set(caller.token.id, { ...caller.token, revokedAt: '2026-03-01T11:00:00.000Z' });
@@ -172,11 +177,12 @@ describe('approval_commit of message actions', () => {
     ],
     [
       'requester_gone',
+      'the requester left',
       ({ ports }) => (ports.directory.state.roles as Map<string, unknown>).delete('org_1/usr_1'),
     ],
   ];
-  for (const [why, change] of losses) {
-    it(`ends the approval with ${why} and runs nothing ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, async () => {
+  for (const [why, when, change] of losses) {
+    it(`ends the approval with ${why} and runs nothing when ${when} ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, async () => {
       const reply = await granted();
       change(rig);
       expect(await refused(reply)).to.deep.include({
