@@ -11,8 +11,7 @@ import {
   ApprovalSuperseded,
 } from '../commands/operations/approval-events.ts';
 import type { Sql } from '../commands/ports/ports.ts';
-import type { ProjectedEvent, Projection } from './projection.ts';
-import { splitStreamName } from './projection.ts';
+import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
 export const draftReviews: Projection = {
   name: 'draft-reviews',

@@ -1,6 +1,5 @@
 /** `read.send`: sends that have not ended, for the sweeper that continues them. */
-import type { ProjectedEvent, Projection } from './projection.ts';
-import { splitStreamName } from './projection.ts';
+import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { CopyHabit } from '../commands/sending/sent-copy.ts';
 

@@ -1,12 +1,11 @@
 /** A session of a signed-in person, with its own bearer, which is never stored. */
 import { z } from 'zod';
-import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { type Aggregate, type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
 import { instant, sealedVerifier, verifierInClear } from '../values/event-fields.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { STEP_UP_MS } from '../kernel/live-caller.ts';
-import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { DirectoryState, SessionEntry } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';

@@ -4,8 +4,7 @@ import { type Context, defineCapability, Nothing } from '../kernel/capability.ts
 import type { SessionEntry } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';
 import { requireSession } from '../kernel/live-caller.ts';
-import { endSessions, openSessionsOf } from './session.ts';
-import type { EndReason } from './session.ts';
+import { type EndReason, endSessions, openSessionsOf } from './session.ts';
 
 const NoInput = z.strictObject({});
 type NoInput = z.output<typeof NoInput>;

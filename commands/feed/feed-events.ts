@@ -3,10 +3,9 @@
  * `mailFeed-<mbx_id>-<yyyymmdd>`, ids and flags only. Written before the same change is applied to the index.
  */
 import { z } from 'zod';
-import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
+import { catalogueOf, defineEvent, type PastFact, readEvent, type StoredEvent } from '../values/event.ts';
 import type { ObservedChange } from '../ports/change-feed.ts';
 import type { Locators } from '../ports/ports.ts';
-import type { PastFact, StoredEvent } from '../values/event.ts';
 
 /** More changes than these go into the next event. */
 export const MAX_CHANGES = 100;

@@ -4,6 +4,7 @@ import {
   type EventDefinition,
   type EventMetadata,
   type Fact,
+  type NewEvent,
   type PastFact,
   readEvent,
   versionOf,
@@ -18,7 +19,6 @@ import {
 } from '../ports/event-store.ts';
 import type { Position } from '../values/position.ts';
 import { uuidV5 } from '../values/ids.ts';
-import type { NewEvent } from '../values/event.ts';
 
 /** The part of the envelope that all events of one request share. */
 export interface Author {

@@ -4,13 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { About, Author, Writer } from './decide-and-append.ts';
-import { appendOrNull } from './decide-and-append.ts';
-import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
+import { type About, appendOrNull, type Author, type Writer } from './decide-and-append.ts';
+import { catalogueOf, defineEvent, readEvent, type StoredEvent } from '../values/event.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { sealedText } from '../values/event-fields.ts';
 import type { PersonalData, Ports } from '../ports/ports.ts';
-import type { StoredEvent } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
 
 export const RequestClaimed = defineEvent({

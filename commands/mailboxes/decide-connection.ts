@@ -2,11 +2,10 @@
  * Transitions of a mailbox's connection state and of its authorization with a provider (`contract.md` 4). Pure; only real
  * transitions are facts.
  */
-import type { MailboxFact, MailboxRecord } from './mailbox.ts';
+import { assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 import { GatewayError } from '../values/errors.ts';
 import { hostsOf, type MailProvider, PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Sealed } from '../values/sealed.ts';
-import { assertLive } from './mailbox.ts';
 
 /**
  * A mailbox that is paused, removed, erased or not authorized does not change, whatever a late connection

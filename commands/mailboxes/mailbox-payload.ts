@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { lineOfText } from '../values/input-fields.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
-import type { PasswordLogin } from '../ports/mail-logins.ts';
-import { MAIL_PROVIDERS } from '../ports/mail-logins.ts';
+import { MAIL_PROVIDERS, type PasswordLogin } from '../ports/mail-logins.ts';
 import type { SyncStatus } from '../ports/mirror-versions.ts';
 import type { Ports } from '../ports/ports.ts';
 

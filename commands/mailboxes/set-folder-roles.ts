@@ -6,12 +6,11 @@ import type { FolderEntry, MailboxEntry } from '../ports/directory.ts';
 import { folderRole } from '../values/event-fields.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { asReached, effectiveRoles, folderOfId } from '../kernel/folders.ts';
-import type { FolderRole } from '../values/folder-roles.ts';
+import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { setFolderRoles } from './decide-folders.ts';
 import { registerFolders } from './register-folders.ts';
-import { FOLDER_ROLES } from '../values/folder-roles.ts';
 
 export const FolderRoleMap = z
   .record(folderRole, z.string().nullable())

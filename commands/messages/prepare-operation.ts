@@ -8,20 +8,23 @@ import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { asReached, roleOfFolder, searchedFolders } from '../kernel/folders.ts';
 import type { MailAnswer, MailSession, ServerCapabilities } from '../ports/mail-port.ts';
-import type { ActSelect, Cardinality } from '../mail/select.ts';
+import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../mail/select.ts';
 import { decideActionPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { type Action, destinationOf, relocates, stepOf } from './actions.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
-import type { ActionStep, ActionType, OperationTarget } from '../operations/operation-events.ts';
+import {
+  type ActionStep,
+  type ActionType,
+  type OperationTarget,
+  RfcMessageIds,
+} from '../operations/operation-events.ts';
 import { looksIntoText } from '../mail/matches.ts';
 import type { MailQuery } from '../mail/query.ts';
 import type { FetchedMessage, Identified, MessageRef } from '../mail/message.ts';
 import type { Locators, MessagePlace, PersonalData } from '../ports/ports.ts';
-import { MAX_MESSAGES } from '../mail/select.ts';
 import { openJson } from '../kernel/sealed-json.ts';
 import type { OperationState } from '../operations/operation.ts';
-import { RfcMessageIds } from '../operations/operation-events.ts';
 
 export interface OperationRequest {
   readonly capability: string;

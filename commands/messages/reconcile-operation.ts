@@ -5,7 +5,7 @@
 import { appendDecided, type Author, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import { commitOutcome } from '../operations/commit-kind.ts';
-import { lookUpItems, staleResult } from './look-up-items.ts';
+import { type Interrupted, lookUpItems, staleResult } from './look-up-items.ts';
 import {
   operation,
   type OperationReply,
@@ -15,12 +15,10 @@ import {
 } from '../operations/operation.ts';
 import type { ItemResult, OperationEvent, StoredTarget } from '../operations/operation-events.ts';
 import { openTargets } from './prepare-operation.ts';
-import type { Interrupted } from './look-up-items.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import type { Context } from '../kernel/capability.ts';
-import { type EventMetadata, type PastFact, readEvent } from '../values/event.ts';
+import { type EventMetadata, type PastFact, readEvent, type StoredEvent } from '../values/event.ts';
 import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
-import type { StoredEvent } from '../values/event.ts';
 import { approvalReply, originalStatus } from '../operations/approval-reply.ts';
 
 /** From the intent on, milliseconds: unreadable items are unknown then, so that a person can resolve them. */

@@ -22,6 +22,7 @@ import {
   type OperationFact,
   operationIdOf,
   type OperationReply,
+  type PreviewItem,
   replyOf,
 } from '../operations/operation.ts';
 import {
@@ -31,13 +32,12 @@ import {
   type OperationRequest,
   type Prepared,
   prepareOperation,
+  type Target,
 } from './prepare-operation.ts';
 import { replayOperation } from './reconcile-operation.ts';
 import { runOperation } from './run-operation.ts';
 import { createHash } from 'node:crypto';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
-import type { PreviewItem } from '../operations/operation.ts';
-import type { Target } from './prepare-operation.ts';
 
 /** Set once the operation has an event: from then on an error is thrown as it is, without a replay. */
 interface Started {

@@ -3,13 +3,12 @@ import { GatewayError } from '../values/errors.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Role } from '../values/scopes.ts';
 import type { OperationFact, OperationState } from './operation.ts';
-import type { ApprovalState, ApprovalStatus } from './approval-state.ts';
+import { type ApprovalState, type ApprovalStatus, isOpen } from './approval-state.ts';
 import { fulfilsRole } from './eligible-approvers.ts';
 import { approvalStatusOf, assertContentHash, refusedIn } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { Invalidation } from './approval-events.ts';
-import { isOpen } from './approval-state.ts';
 
 interface Ballot {
   readonly voterId: string;

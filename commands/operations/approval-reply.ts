@@ -11,10 +11,10 @@ import {
   commitAtOf,
   isOpen,
   isUnrun,
+  type UnrunStatus,
   wasGranted,
 } from './approval-state.ts';
 import { type ErrorCode, GatewayError } from '../values/errors.ts';
-import type { UnrunStatus } from './approval-state.ts';
 
 /** The status of the approval at a time; null for an operation that ran without one. */
 export const approvalStatusOf = (state: OperationState, now: Date): ApprovalStatus | null =>

@@ -4,7 +4,13 @@ import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
-import type { Policy } from '../values/policy-document.ts';
+import {
+  CustomHeaders,
+  InternalDomains,
+  type Policy,
+  PolicyEffect,
+  PolicyRules,
+} from '../values/policy-document.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
 import { readInput } from '../kernel/input-issues.ts';
@@ -12,7 +18,6 @@ import { policy, type PolicySet, type PolicyVersion } from './policy-events.ts';
 import { assertIdsKnown, invalidPolicy, PolicyDocument } from './policy-input.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { z } from 'zod';
-import { CustomHeaders, InternalDomains, PolicyEffect, PolicyRules } from '../values/policy-document.ts';
 import { BUILT_IN_RULES } from './built-in-policy.ts';
 
 /** Validates what a person wrote, unknown ids included. Throws `invalid_request` with `details.issues`. */
