@@ -5,9 +5,8 @@
 import { foldText, isCleanText } from '../../commands/mail/fold-text.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import { bareMessageId, domainOf, foldKeyword, type LeafKey, leafKeys } from '../../commands/mail/matches.ts';
-import { ELEMENT, type Section, SECTION_END, SECTIONS } from './folded-words.ts';
-import { keyOfText } from './join-threads.ts';
-import { namesOfThreads } from './known-threads.ts';
+import { ELEMENT, type Section, SECTION_END, SECTIONS } from './message-row.ts';
+import { keyOfText, namesOfThreads } from './threads.ts';
 
 export interface Condition {
   readonly sql: string;
