@@ -42,6 +42,8 @@ export interface Context {
   claim(prefix: IdPrefix, mailboxId?: string): Promise<string>;
   /** Marks the answer as a repeat: `Idempotency-Replayed: true`. */
   markReplayed(): void;
+  /** Notes the output as JSON, where it was checked and serialised before: the response is then that text. */
+  noteJson(json: string): void;
   /** Records a read of message bodies, raw messages or attachments; the response waits until the event is stored. */
   recordRead(read: ReadRecord): Promise<void>;
 }

@@ -28,6 +28,8 @@ export interface Invocation {
 
 export interface Outcome {
   readonly output: unknown;
+  /** The output as JSON, where it was serialised before. */
+  readonly json: string | null;
   /** Position of the newest event of this request, for the `Position` header. */
   readonly position: Position | null;
   readonly replayed: boolean;
@@ -63,7 +65,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
   }
   const stale =
     request.ifPosition === null ? false : !(await ports.readModels.waitFor(request.ifPosition, 1_000));
-  const answer = { position: null as Position | null, replayed: false };
+  const answer = { position: null as Position | null, replayed: false, json: null as string | null };
   const author = authorOf(invocation);
   // Keyed: inputs hold passwords, and a plain hash of one could be guessed from the log.
   const fingerprint =
@@ -91,10 +93,14 @@ async function run(invocation: Invocation): Promise<Outcome> {
     markReplayed: () => {
       answer.replayed = true;
     },
+    noteJson: (json) => {
+      answer.json = json;
+    },
     recordRead: (read) => ports.accessLog.record(readEntry(author, ports.clock.now(), read)),
   };
   const output: unknown = await claims.settle(capability, input, context);
-  return { output: checkOutput(capability, output, ports), ...answer, stale };
+  if (answer.json === null) checkOutput(capability, output, ports);
+  return { output, ...answer, stale };
 }
 
 const needsKey = (rule: Capability['idempotency'], input: unknown): boolean =>
@@ -112,16 +118,14 @@ export function parseInput(schema: z.ZodType, input: unknown): unknown {
 }
 
 /** Output that breaks its own schema is a defect of the gateway: logged, and returned unchanged. */
-function checkOutput(capability: Capability, output: unknown, ports: Ports): unknown {
+function checkOutput(capability: Capability, output: unknown, ports: Ports): void {
   const parsed = capability.output.safeParse(output);
-  if (!parsed.success) {
-    ports.log.error('capability: response does not match its schema', {
-      capability: capability.name,
-      paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),
-    });
-    if (ports.server.strictOutput) throw new Error(`answer of ${capability.name} breaks its schema`);
-  }
-  return output;
+  if (parsed.success) return;
+  ports.log.error('capability: response does not match its schema', {
+    capability: capability.name,
+    paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),
+  });
+  if (ports.server.strictOutput) throw new Error(`answer of ${capability.name} breaks its schema`);
 }
 
 function authorOf({ caller, request, client }: Invocation): Author {

@@ -72,6 +72,7 @@ describe('invokeCapability', () => {
     const { capability, ran } = probe();
     expect(await gateway.invoke(capability, {})).to.deep.equal({
       output: { ok: true },
+      json: null,
       position: null,
       replayed: false,
       stale: false,
@@ -223,6 +224,20 @@ describe('invokeCapability', () => {
       },
     };
     expect((await gateway.invoke(noting, {})).position).to.equal(9n);
+  });
+
+  it('answers with the JSON a handler noted, and without a second look at its output', async () => {
+    const { capability } = probe();
+    const noting: Capability = {
+      ...capability,
+      handle: (_, context) => {
+        context.noteJson('{"ok":"checked before"}');
+        return Promise.resolve({ ok: 'checked before' });
+      },
+    };
+    const { output, json } = await gateway.invoke(noting, {});
+    expect(output).to.deep.equal({ ok: 'checked before' });
+    expect(json).to.equal('{"ok":"checked before"}');
   });
 
   it('reports an answer that breaks its schema: an error in tests, a log line otherwise', async () => {
