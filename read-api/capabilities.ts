@@ -51,7 +51,7 @@ import { downloadAttachment, getAttachment } from './messages/get-attachment.ts'
 import { getMessage } from './messages/get-message.ts';
 import { getRawMessage } from './messages/get-raw-message.ts';
 import { listFolders } from './messages/list-folders.ts';
-import { listMessages } from './messages/list-messages.ts';
+import { listMessages } from './messages/read-messages.ts';
 import { getOperation, listOperations } from './operations/read-operations.ts';
 import { resolveOperation } from './operations/resolve-route.ts';
 import { getAgent, listAgents } from './organisation/list-agents.ts';
