@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { domainsOf } from '../../../commands/policy/address-look.ts';
 import { renderDocument } from '../../../read-api/approvals/preview/document.ts';
-import { markupWork } from '../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../infra/markup/markup-worker.ts';
 import { describeSend } from '../../../read-api/approvals/preview/send.ts';
 import { requireBrowser, type TestBrowser } from '../../support/servers/browser.ts';
 import { sendManifest } from '../../support/samples/send-manifest.ts';

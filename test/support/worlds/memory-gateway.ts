@@ -17,7 +17,7 @@ import {
 } from '../../../commands/organisation/bootstrap-organisation.ts';
 import { createMailLogins } from '../../../infra/oauth/oauth-mail-logins.ts';
 import { messageComposer } from '../../../infra/mail/compose-message.ts';
-import { markupWork } from '../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../infra/markup/markup-worker.ts';
 import { createIds } from '../../../infra/security/random-ids.ts';
 import { createLocators } from '../../../infra/security/locators.ts';
 import { createTokens } from '../../../infra/security/jwt-tokens.ts';

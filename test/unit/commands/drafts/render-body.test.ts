@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { renderBody, withAppendix } from '../../../../commands/drafts/render-body.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { markupWork } from '../../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../../infra/markup/markup-worker.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

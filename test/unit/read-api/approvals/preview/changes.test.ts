@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { markupWork } from '../../../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../../../infra/markup/markup-worker.ts';
 import {
   changesBetween,
   lineDiff,

@@ -6,7 +6,7 @@ import { sendWarnings } from '../../../../../commands/sending/send-warnings.ts';
 import { type ApprovalWarning, worstFirst } from '../../../../../commands/operations/approval-warnings.ts';
 import { domainsOf } from '../../../../../commands/policy/address-look.ts';
 import { describeSend } from '../../../../../read-api/approvals/preview/send.ts';
-import { markupWork } from '../../../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../../../infra/markup/markup-worker.ts';
 import { verifies } from '../../../../support/suite/verifies.ts';
 import { sendManifest } from '../../../../support/samples/send-manifest.ts';
 
