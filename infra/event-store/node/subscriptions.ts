@@ -32,7 +32,6 @@ export async function followStream(
   answers.send(confirmationAnswer(randomUUID()));
   let live = false;
   while (!answers.gone) {
-    news.reset();
     const state = await log.states.read(stream);
     if (isTombstoned(state)) {
       await endAtTombstone(log, { plan, cursor, state }, answers);
@@ -41,7 +40,7 @@ export async function followStream(
     if (state.metadata.deleted || cursor >= state.head) {
       if (!live) answers.send(caughtUpAnswer());
       live = true;
-      await news.rung(answers.signal);
+      await news.sleep(answers.signal);
       continue;
     }
     const from = Math.max(cursor + 1, await lowestVisible(log, stream, state));
@@ -84,7 +83,6 @@ export async function followAll(
   const encodeRecent = encoderFor(log, { resolveLinks }, eventAnswer);
   let live = false;
   while (!answers.gone) {
-    news.reset();
     const recent = log.recent.after(cursor);
     const page = recent ?? (await log.rows.allAfter(cursor));
     const last = page.at(-1);
@@ -101,7 +99,7 @@ export async function followAll(
       answers.send(caughtUpAnswer());
       live = true;
     }
-    await news.rung(answers.signal);
+    await news.sleep(answers.signal);
   }
 }
 

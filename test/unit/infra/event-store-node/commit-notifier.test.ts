@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { CommitNotifier } from '../../../../infra/event-store/node/commit-notifier.ts';
-import type { CommitListener } from '../../../../infra/event-store/node/commit-notifier.ts';
+import type { WakeSignal } from '../../../../infra/concurrency/wake-signal.ts';
 import type { StoredRecord } from '../../../../infra/event-store/node/stored-record.ts';
 
 const inStream = (stream: string): StoredRecord => ({
@@ -15,11 +15,11 @@ const inStream = (stream: string): StoredRecord => ({
   createdMs: 0,
 });
 
-/** Whether the bell has rung since its last reset. */
-async function hasRung(bell: CommitListener): Promise<boolean> {
+/** True when the listener was rung since its last sleep. */
+async function hasRung(bell: WakeSignal): Promise<boolean> {
   const nobody = new AbortController();
   let rung = false;
-  const waiting = bell.rung(nobody.signal).then(() => {
+  const waiting = bell.sleep(nobody.signal).then(() => {
     rung = true;
   });
   await new Promise(setImmediate);
@@ -43,14 +43,12 @@ describe('CommitNotifier', () => {
     expect(await hasRung(other)).to.equal(true);
   });
 
-  it('keeps a signal that came between the reset and the wait', async () => {
+  it('keeps a signal that came between two waits', async () => {
     const bells = new CommitNotifier();
     const bell = bells.listen('a-1');
-    bell.reset();
     expect(await hasRung(bell)).to.equal(false);
     bells.ring([inStream('a-1')]);
     expect(await hasRung(bell)).to.equal(true);
-    bell.reset();
     expect(await hasRung(bell)).to.equal(false);
   });
 

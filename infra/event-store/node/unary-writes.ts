@@ -1,18 +1,20 @@
-/** The Append call. */
+/** The Append, Delete and Tombstone calls: one write each. */
+import type { ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
-import type { ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { callError, handlerThrew, refusalError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
 import { ProposedEvents, refuseStreamName } from './proposed-events.ts';
+import { isMetadataStream } from './stream-state.ts';
 import { millisOf, streamNameOf, toNumber } from './wire-values.ts';
-import type { Expectation, Outcome, Refusal, Written } from './write-request.ts';
+import type { Expectation, Outcome, Refusal, WriteRequest, Written } from './write-request.ts';
 
-const { AppendReq, AppendResp } = streams;
-const Empty = shared.Empty;
+const { AppendResp, DeleteResp, TombstoneResp } = streams;
+const { Empty } = shared;
 
 type WrongVersion = Extract<Refusal, { kind: 'wrong-version' }>;
+type DeletionRequest = streams.DeleteReq | streams.TombstoneReq;
 
 /** Client-streaming Append: the options first, then one event per message. */
 export function appendCall(log: EventLog) {
@@ -29,7 +31,7 @@ export function appendCall(log: EventLog) {
     });
     call.on('end', () => {
       const stream = streamNameOf(options?.getStreamIdentifier());
-      const expected = appendExpectation(options);
+      const expected = expectationOf(options);
       const refusal = refuseStreamName(stream) ?? events.refusal;
       if (options && expected === null) {
         const text = "'None' is not a valid value of ExpectedStreamRevisionOneofCase";
@@ -50,23 +52,6 @@ export function appendCall(log: EventLog) {
       }
     });
   };
-}
-
-function appendExpectation(options: streams.AppendReq.Options | undefined): Expectation | null {
-  if (!options) return null;
-  const { ExpectedStreamRevisionCase: Case } = AppendReq.Options;
-  switch (options.getExpectedStreamRevisionCase()) {
-    case Case.REVISION:
-      return toNumber(options.getRevision());
-    case Case.NO_STREAM:
-      return 'no-stream';
-    case Case.ANY:
-      return 'any';
-    case Case.STREAM_EXISTS:
-      return 'stream-exists';
-    case Case.EXPECTED_STREAM_REVISION_NOT_SET:
-      return null;
-  }
 }
 
 function answerAppend(outcome: Outcome, stream: string, reply: sendUnaryData<streams.AppendResp>): void {
@@ -96,4 +81,54 @@ function wrongVersionMessage({ expected, actual }: WrongVersion): streams.Append
   else if (expected === 'any') message.setExpectedAny(new Empty());
   else message.setExpectedStreamExists(new Empty());
   return message;
+}
+
+/** Hides the stream until the next append. */
+export const deleteCall = (log: EventLog) =>
+  deletionCall<streams.DeleteReq, streams.DeleteResp>(log, 'delete', (at) => {
+    const position = new DeleteResp.Position().setCommitPosition(at).setPreparePosition(at);
+    return new DeleteResp().setPosition(position);
+  });
+
+/** Ends the stream and its metadata permanently. */
+export const tombstoneCall = (log: EventLog) =>
+  deletionCall<streams.TombstoneReq, streams.TombstoneResp>(log, 'tombstone', (at) => {
+    const position = new TombstoneResp.Position().setCommitPosition(at).setPreparePosition(at);
+    return new TombstoneResp().setPosition(position);
+  });
+
+const deletionCall =
+  <Req extends DeletionRequest, Resp>(
+    log: EventLog,
+    action: WriteRequest['action'],
+    answer: (position: string) => Resp,
+  ) =>
+  (call: ServerUnaryCall<Req, Resp>, reply: sendUnaryData<Resp>): void => {
+    const options = call.request.getOptions();
+    const stream = streamNameOf(options?.getStreamIdentifier());
+    const expected = expectationOf(options);
+    if (expected === null || refuseStreamName(stream) || isMetadataStream(stream)) {
+      reply(handlerThrew());
+      return;
+    }
+    log.submit({
+      action,
+      stream,
+      expected,
+      records: [],
+      expiresAtMs: millisOf(call.getDeadline()),
+      settle: (outcome) => {
+        if (outcome.kind === 'written') reply(null, answer(String(outcome.position ?? 0)));
+        else reply(refusalError(outcome, stream));
+      },
+    });
+  };
+
+function expectationOf(
+  options: streams.AppendReq.Options | ReturnType<DeletionRequest['getOptions']>,
+): Expectation | null {
+  if (options?.hasRevision()) return toNumber(options.getRevision());
+  if (options?.hasNoStream()) return 'no-stream';
+  if (options?.hasAny()) return 'any';
+  return options?.hasStreamExists() ? 'stream-exists' : null;
 }
