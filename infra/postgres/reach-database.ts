@@ -1,7 +1,7 @@
 /** Tests whether a database answers, before anything depends on it. */
 import { DatabaseError } from 'pg';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { openDirectConnection } from './direct-connection.ts';
+import { endConnection, openDirectConnection } from './direct-connection.ts';
 
 /** SQLSTATE classes of a login that waiting cannot fix: invalid authorization, unknown database. */
 const REFUSED = /^(?:28...|3D...)$/;
@@ -13,7 +13,7 @@ const REFUSED = /^(?:28...|3D...)$/;
 export async function reachDatabase(url: string): Promise<void> {
   try {
     const client = await openDirectConnection(url, 'gateway start');
-    await client.end();
+    await endConnection(client);
   } catch (error) {
     const cause = error instanceof GatewayError ? error.cause : error;
     if (!(cause instanceof DatabaseError) || !REFUSED.test(cause.code ?? '')) throw error;

@@ -4,6 +4,7 @@
  * decides.
  */
 import type pg from 'pg';
+import { endConnection } from '../postgres/direct-connection.ts';
 import { lockNumber } from './projection-tables.ts';
 
 export class LeaderLocks {
@@ -49,6 +50,6 @@ export class LeaderLocks {
 
   /** Ends the session and with it every lock. */
   async close(): Promise<void> {
-    await this.#client.end().catch(() => undefined); // it may be broken already
+    await endConnection(this.#client);
   }
 }
