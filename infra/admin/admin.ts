@@ -4,8 +4,7 @@
  * gateway.
  */
 import { parseArgs } from 'node:util';
-import { type Config, loadConfig } from '../process/config.ts';
-import { sentenceOf } from '../process/config-sentences.ts';
+import { type Config, loadConfig, sentenceOf } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import type { CorePorts } from '../process/composition.ts';
 import { stopSignal } from './run-command.ts';
@@ -91,7 +90,7 @@ async function withCore(
   work: (ports: CorePorts) => Promise<string>,
   may: { readonly mayMake?: boolean } = {},
 ): Promise<string> {
-  const { openForAdmin } = await import('./open-for-admin.ts');
+  const { openForAdmin } = await import('./open-for-command.ts');
   await using core = await openForAdmin(config, createJsonLog('error'), may);
   return await work(core.ports);
 }
@@ -132,7 +131,7 @@ function readArguments(args: readonly string[]) {
 
 /** Lists the parked events, or retries those of the named models (none named = all). */
 async function parkedCommand(config: Config, retry: readonly string[] | null): Promise<string> {
-  const { openForRebuild } = await import('./open-for-rebuild.ts');
+  const { openForRebuild } = await import('./open-for-command.ts');
   await using parts = await openForRebuild(config, createJsonLog('error'));
   const { listParked, retryParked } = await import('./parked-events.ts');
   if (retry === null) return await listParked(parts.sql);

@@ -19,7 +19,7 @@ import { projectedEvent } from '../../projections/projection.ts';
 import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
 import { changedRights, type RightsChange } from './changed-rights.ts';
 import { DirectoryMaps } from './directory-maps.ts';
-import { refuseCheckpointAhead } from '../projector/checkpoint-ahead.ts';
+import { refuseCheckpointAhead } from '../projector/checkpoints.ts';
 import { ItemBuffer } from '../projector/item-buffer.ts';
 import { PositionWaiters } from '../projector/position-waiters.ts';
 

@@ -31,7 +31,7 @@ export async function forCommand(
   const owner = await runningOwner(config.dataDir);
   if (owner !== null) return { owner, config: beside(config, owner) };
   const complete = await withStores(config);
-  if (!mayMake) await requireGateway(complete);
+  if (!mayMake) requireGateway(complete);
   return { owner, config: complete };
 }
 

@@ -3,8 +3,7 @@
  * environment, until it is asked to end.
  */
 import { isUnfounded, newSetUpLink } from '../../commands/organisation/found-organisation.ts';
-import { type Environment, loadConfig, runsStoresOnly } from './config.ts';
-import { sentenceOf } from './config-sentences.ts';
+import { type Environment, loadConfig, runsStoresOnly, sentenceOf } from './config.ts';
 import { endRequested } from './end-signals.ts';
 import { withStores } from './locate-stores.ts';
 import { type Gateway, startGateway } from './gateway.ts';

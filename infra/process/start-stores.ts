@@ -6,14 +6,12 @@ import { openDataFolder, refuseUnfinishedRestore } from './data-folder.ts';
 import type { Config } from './config.ts';
 import { openNodeAccess } from '../event-store/node/node-access.ts';
 import { type EventNode, startEventNode } from '../event-store/node/start-event-node.ts';
-import { reachEventStore } from '../event-store/reach-event-store.ts';
+import { reachDatabase, reachEventStore, whenReached } from './reach-stores.ts';
 import { freePort, portTaken, readPort, writePort } from '../platform/reserved-port.ts';
 import { openDirectConnection, refuseTransactionPooler } from '../postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { openPool } from '../postgres/pool.ts';
-import { reachDatabase } from '../postgres/reach-database.ts';
-import { whenReached } from './when-reached.ts';
 
 export interface StoresOptions {
   /** Stores without an address are embedded. */
@@ -78,7 +76,7 @@ async function openDatabase(
       await whenReached('database', () => reachDatabase(url), options);
     return { databaseUrl, directUrl };
   }
-  await refuseUnfinishedRestore(config.dataDir);
+  refuseUnfinishedRestore(config.dataDir);
   step(options, 'Starting the embedded Postgres');
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log, ...(ending && { ending }) });
   opened.defer(() => postgres.stop());

@@ -4,8 +4,8 @@ import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
 import type { EventLog } from './event-log.ts';
 import type { EventFilter } from './event-filter.ts';
-import type { Encode } from './event-encoders.ts';
-import { encoderFor } from './event-encoders.ts';
+import type { Encode } from './visible-events.ts';
+import { encoderFor, lowestVisible } from './visible-events.ts';
 import { refuseInvalidPosition, refuseTombstoned, sendAll } from './finite-reads.ts';
 import { caughtUpAnswer, checkpointAnswer, confirmationAnswer, eventAnswer } from './read-answers.ts';
 import type { AllSubscription, StreamSubscription } from './read-plan.ts';
@@ -13,7 +13,6 @@ import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
 import { isTombstoned } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
-import { lowestVisible } from './visible-events.ts';
 
 /** Follows a stream after a revision; waits for a stream that does not exist yet. */
 export async function followStream(

@@ -8,8 +8,7 @@ import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';
 import { stopOrphan } from './postgres-orphan.ts';
 import { keepRunning } from './keep-postgres-running.ts';
 import { launchPostgres, PortInUse, type PostgresProcess } from './postgres-process.ts';
-import { withPassage } from './run-as.ts';
-import { firstUnreachable, serverAccount } from './server-account.ts';
+import { firstUnreachable, serverAccount, withPassage } from './server-account.ts';
 import type { Log } from '../../../commands/ports/ports.ts';
 import type { ServerAccount } from './server-account.ts';
 

@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { freePort } from '../../platform/reserved-port.ts';
-import { pollUntil } from './poll-until.ts';
+import { pollUntil } from './process-facts.ts';
 import { SERVER_ENVIRONMENT } from './postgres-cluster.ts';
 import { readPostmasterFile } from './postgres-orphan.ts';
-import { runAs } from './run-as.ts';
+import { runAs } from './server-account.ts';
 import type { ChildProcess } from 'node:child_process';
 import type { ServerAccount } from './server-account.ts';
 

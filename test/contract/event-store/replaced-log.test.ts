@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
 import type { NewEvent } from '../../../commands/values/event.ts';
-import { readinessChecks } from '../../../infra/process/readiness.ts';
+import { readinessChecks } from '../../../infra/process/gateway.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
 import { eventually } from '../../support/suite/eventually.ts';
 import { ScriptedLog } from '../../support/servers/scripted-node-log.ts';

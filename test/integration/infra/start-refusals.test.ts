@@ -36,7 +36,7 @@ describe('the start of a process', function () {
       ] as const) {
         const { code, stderr } = await runCommand(entry, [], { DATA_DIR: dataDir, ...env });
         expect(stderr).to.equal(
-          `Port ${port} on 127.0.0.1 cannot be listened on: is another program using it? Set ${setting}.\n`,
+          `Cannot listen on port ${port} of 127.0.0.1: is another program using it? Set ${setting}.\n`,
         );
         expect(code).to.equal(1);
         expect(existsSync(dataDir)).to.equal(false);

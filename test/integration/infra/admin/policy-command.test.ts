@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openForAdmin } from '../../../../infra/admin/open-for-admin.ts';
+import { openForAdmin } from '../../../../infra/admin/open-for-command.ts';
 import { loadConfig } from '../../../../infra/process/config.ts';
 import { stopOrphan } from '../../../../infra/postgres/embedded/postgres-orphan.ts';
 import { eventually, startTestGateway, type TestGateway } from '../../../support/worlds/gateway.ts';

@@ -11,7 +11,7 @@ import pg from 'pg';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { openNodeAccess } from '../../../../infra/event-store/node/node-access.ts';
-import { reachEventStore } from '../../../../infra/event-store/reach-event-store.ts';
+import { reachEventStore } from '../../../../infra/process/reach-stores.ts';
 import { startEventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import type { EventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';

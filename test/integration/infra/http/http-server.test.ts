@@ -148,7 +148,7 @@ describe('the HTTP server', () => {
       metrics: stage.metrics,
     };
     const { message } = await rejection(startHttpServer(options));
-    expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+    expect(message).to.match(/^Cannot listen on port \d+ of 127\.0\.0\.1/);
   });
 });
 

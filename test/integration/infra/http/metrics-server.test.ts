@@ -57,7 +57,7 @@ describe('the metrics listener', () => {
       await other.close();
     }
     const { message } = await rejection(startMetricsServer({ host: '192.0.2.1', port: 0, metrics }));
-    expect(message).to.match(/^Port 0 on 192\.0\.2\.1 cannot be listened on.* METRICS_HOST\.$/);
+    expect(message).to.match(/^Cannot listen on port 0 of 192\.0\.2\.1.* METRICS_HOST\.$/);
   });
 
   it('omits a number that is unknown now', async () => {
@@ -80,6 +80,6 @@ describe('the metrics listener', () => {
     const { message } = await rejection(
       startMetricsServer({ host: '127.0.0.1', port: server.port, metrics }),
     );
-    expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+    expect(message).to.match(/^Cannot listen on port \d+ of 127\.0\.0\.1/);
   });
 });

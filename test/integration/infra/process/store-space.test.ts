@@ -8,7 +8,7 @@ import {
   openEventStore,
 } from '../../../../infra/event-store/event-store-client.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { readinessChecks } from '../../../../infra/process/readiness.ts';
+import { readinessChecks } from '../../../../infra/process/gateway.ts';
 import { StoreSpace } from '../../../../infra/process/store-space.ts';
 import {
   embeddedStore,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readinessChecks } from '../../../../infra/process/readiness.ts';
+import { readinessChecks } from '../../../../infra/process/gateway.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { happened } from '../../../support/samples/event-author.ts';

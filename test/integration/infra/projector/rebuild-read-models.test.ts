@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { LeaderLocks } from '../../../../infra/projector/leader-locks.ts';
+import { LeaderLocks } from '../../../../infra/projector/leadership.ts';
 import {
   type Rebuilt,
   type RebuildOptions,

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { watchGateway } from '../../../../infra/observability/gateway-gauges.ts';
-import { measureAppends } from '../../../../infra/observability/measured-event-store.ts';
-import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
+import { createMetrics, measureAppends, type Metrics } from '../../../../infra/observability/metrics.ts';
 import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 

@@ -1,13 +1,61 @@
 /**
- * A frozen leader keeps its Postgres session and with it the locks of its projections. Followers detect
- * events that wait at a checkpoint that does not move, and end the sessions that block it. Safe if wrong: a
- * leader that was only slow loses its lock and tries again, and if two leaders apply events, the
+ * Who leads a projection. After a network partition two processes may believe to lead for a while; the
  * compare-and-set of the checkpoints decides.
  */
+import type pg from 'pg';
+import { endConnection } from '../postgres/direct-connection.ts';
+import { lockNumber } from './projection-tables.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { ModelLag } from './lag.ts';
-import { lockNumber } from './projection-tables.ts';
+
+/** Leadership by session-level advisory locks on a dedicated connection. They vanish with the process. */
+export class LeaderLocks {
+  readonly #client: pg.Client;
+  readonly #held = new Set<string>();
+  #ended = false;
+
+  private constructor(client: pg.Client) {
+    this.#client = client;
+    client.on('error', () => {
+      this.#ended = true;
+    });
+    client.on('end', () => {
+      this.#ended = true;
+    });
+  }
+
+  /** Throws the error of the connection. */
+  static async open(connect: () => Promise<pg.Client>): Promise<LeaderLocks> {
+    const client = await connect();
+    const locks = new LeaderLocks(client);
+    // Detects a holder whose machine vanished within seconds, not after the system's two hours.
+    await client.query(
+      'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3',
+    );
+    return locks;
+  }
+
+  /** Takes every free lock; returns all held ones. Throws when the connection is lost. */
+  async take(keys: readonly string[]): Promise<readonly string[]> {
+    if (this.#ended) throw new Error('the connection of the leader locks was lost');
+    await this.#client.query('select 1');
+    for (const key of keys) {
+      if (this.#held.has(key)) continue;
+      const { rows } = await this.#client.query<{ mine: boolean }>(
+        'select pg_try_advisory_lock($1::bigint) as mine',
+        [lockNumber(key)],
+      );
+      if (rows[0]?.mine === true) this.#held.add(key);
+    }
+    return keys.filter((key) => this.#held.has(key));
+  }
+
+  /** Ends the session and with it every lock. */
+  async close(): Promise<void> {
+    await endConnection(this.#client);
+  }
+}
 
 /** How long events wait at an unmoved checkpoint. With both polls, another process leads within 5 s. */
 const STALLED_AFTER_MS = 2_000;
@@ -29,6 +77,11 @@ interface Standing {
   readonly sinceMs: number;
 }
 
+/**
+ * A frozen leader keeps its Postgres session and with it the locks of its projections. Followers detect
+ * events that wait at a checkpoint that does not move, and end the sessions that block it. Safe if wrong: a
+ * leader that was only slow loses its lock and tries again.
+ */
 export class StalledLeader {
   readonly #parts: { readonly sql: Sql; readonly clock: Clock; readonly log: Log };
   /** Projections with waiting events, by key. */
