@@ -20,7 +20,7 @@ const USAGE = `Commands:
   npm run admin -- policy [FILE] [--org org_…]
       Shows the policy in force as JSON, or puts that of the file in force.
   npm run admin -- person add ADDR --role owner|admin|approver|member|auditor [--name NAME] [--org org_…]
-      Adds a person and prints a link, good once, that sets the password.
+      Adds a person and prints a link, valid once, that sets the password.
   npm run admin -- person reset ADDR
       Prints such a link for a person who is here already.
   npm run admin -- resolve opn_… done|not_done --reason TEXT

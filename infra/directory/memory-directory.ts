@@ -29,8 +29,8 @@ const WAIT_MS = 1_000;
 const CURRENT_POLL_MS = 20;
 const RESUBSCRIBE_AFTER_MS = 500;
 /** Readings of rebuilt rows that are older than this directory, and the pause until the next series. */
-const LOOKS = 30;
-const LOOK_EVERY_MS = 100;
+const READS = 30;
+const READ_EVERY_MS = 100;
 const LOAD_AGAIN_AFTER_MS = 10_000;
 
 export interface DirectoryCopyOptions {
@@ -219,7 +219,7 @@ class FollowingDirectory implements DirectoryCopy {
    */
   async #loadRebuilt(): Promise<void> {
     const { sql, clock } = this.#options;
-    for (let look = 0; look < LOOKS && !this.#ending.signal.aborted; look += 1) {
+    for (let read = 0; read < READS && !this.#ending.signal.aborted; read += 1) {
       const snapshot = await readDirectory(sql);
       if (snapshot && snapshot.position >= this.#waiters.reached) {
         this.#hold(snapshot);
@@ -227,7 +227,7 @@ class FollowingDirectory implements DirectoryCopy {
         this.#isOutdated = false;
         return;
       }
-      await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
+      await clock.sleep(READ_EVERY_MS, this.#ending.signal);
     }
     setTimeout(() => {
       this.loadAgain();

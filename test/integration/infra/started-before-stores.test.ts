@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../../infra/platform/reserved-port.ts';
+import { loadConfig } from '../../../infra/process/config.ts';
+import { openStores } from '../../../infra/process/start-stores.ts';
 import { reachDatabase, whenReached } from '../../../infra/process/reach-stores.ts';
 import { embeddedStore, type EmbeddedStore } from '../../contract/event-store/store-under-test.ts';
 import { eventually } from '../../support/suite/eventually.ts';
@@ -75,6 +77,19 @@ describe('a gateway started before its stores', function () {
     await started.stop();
     expect(await started.ended()).to.equal(0);
     expect(started.output).to.include('Stopping (SIGTERM)');
+  });
+
+  it('begins no further step once it is asked to end', async () => {
+    await using opened = new AsyncDisposableStack();
+    const config = loadConfig({ DATA_DIR: folder, ROLES: 'embedded' });
+    const steps: string[] = [];
+    const progress = (step: string): void => {
+      steps.push(step);
+    };
+    const ending = AbortSignal.abort(new Error('asked to end'));
+    const started = openStores({ config, log: silentLog, progress, ending }, opened);
+    expect((await rejection(started)).message).to.equal('asked to end');
+    expect(steps).to.deep.equal([]);
   });
 
   it('ends at once when waiting cannot help', async () => {

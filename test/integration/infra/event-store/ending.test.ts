@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client';
+import { Server } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { freezableProxy } from '../../../contract/event-store/freezable-proxy.ts';
+import { embeddedStore } from '../../../contract/event-store/store-under-test.ts';
 import { SubscriptionWatch } from '../../../contract/event-store/subscription-watch.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
@@ -58,6 +60,31 @@ describe('the end of an event node', function () {
     await load.stop();
     await follower.until(load.acknowledged.length);
     await expectWhole(store, load, [follower]);
+  });
+
+  it('ends when its connections break at the moment its shutdown begins', async () => {
+    const store = await embeddedStore();
+    opened.defer(() => store.remove());
+    const watch = new SubscriptionWatch(connect(store.url).subscribeToAll());
+    await watch.until('caught-up');
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its receiver below
+    const { tryShutdown } = Server.prototype;
+    opened.defer(() => {
+      Server.prototype.tryShutdown = tryShutdown;
+    });
+    let broken = 0;
+    Server.prototype.tryShutdown = function (this: Server, callback) {
+      const { sessions } = this as unknown as { sessions: ReadonlyMap<{ destroy(): void }, unknown> };
+      for (const session of sessions.keys()) {
+        session.destroy();
+        broken += 1;
+      }
+      tryShutdown.call(this, callback);
+    };
+    const startedAt = performance.now();
+    await store.stopNode();
+    expect(broken).to.be.above(0);
+    expect(performance.now() - startedAt).to.be.below(3_000);
   });
 
   it('frees the calls of a client that disappeared', async () => {

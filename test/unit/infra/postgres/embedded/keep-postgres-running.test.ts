@@ -43,4 +43,21 @@ describe('keepRunning', () => {
     expect(second.isStopped).to.equal(true);
     expect(launches).to.equal(2);
   });
+
+  it('gives up a restart that is under way when the stop comes', async () => {
+    const first = fakeServer(1);
+    const asked = Promise.withResolvers<undefined>();
+    const kept = await keepRunning((_port, signal) => {
+      if (signal === undefined) return Promise.resolve(first);
+      asked.resolve(undefined);
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(new Error('given up'));
+        });
+      });
+    }, silentLog);
+    first.end();
+    await asked.promise;
+    await kept.stop();
+  });
 });
