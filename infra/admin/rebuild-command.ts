@@ -31,62 +31,46 @@ export async function rebuildCommand(
   projections: readonly Projection[],
   signal: AbortSignal,
 ): Promise<string> {
-  const output = { isTTY: process.stderr.isTTY, write: (text: string) => process.stderr.write(text) };
   const startedAt = performance.now();
-  const progress = showProgress(output, () => performance.now());
-  try {
-    const report = progress.report.bind(progress);
-    const { events, parked } = await rebuildModels({ ...parts, projections, signal, report });
-    if (projections.length === READ_MODELS.length) await forgetSourceLog(parts.sql);
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    const names = projections.map(({ name }) => name).join(', ');
-    const done = `Rebuilt ${names} from ${events.toLocaleString('en')} events in ${seconds} s.`;
-    return [done, ...[...parked].map(stillParked)].join('\n');
-  } finally {
-    progress.end();
-  }
+  using progress = shownProgress();
+  const { report } = progress;
+  const { events, parked } = await rebuildModels({ ...parts, projections, signal, report });
+  if (projections.length === READ_MODELS.length) await forgetSourceLog(parts.sql);
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  const names = projections.map(({ name }) => name).join(', ');
+  const done = `Rebuilt ${names} from ${events.toLocaleString('en')} events in ${seconds} s.`;
+  return [done, ...[...parked].map(stillParked)].join('\n');
 }
 
 const stillParked = ([name, count]: readonly [string, number]): string =>
   `${name}: ${String(count)} ${count === 1 ? 'event is' : 'events are'} parked; "npm run admin -- parked" shows why.`;
 
-/** Progress of a rebuild: one redrawn line on a terminal, elsewhere a line every few seconds. */
 const REDRAW_EVERY_MS = 200;
 const LINE_EVERY_MS = 5_000;
 
-export interface ProgressOutput {
-  readonly isTTY: boolean;
-  write(text: string): void;
-}
-
-export interface ShownProgress {
-  report(progress: RebuildProgress): void;
-  /** Ends the redrawn line, so that later output starts on a new line. */
-  end(): void;
-}
-
-/** `now` returns monotonic milliseconds. */
-export function showProgress(output: ProgressOutput, now: () => number): ShownProgress {
-  const startedAt = now();
+/** Progress of a rebuild: one redrawn line on a terminal, ended with the progress; elsewhere a line every few seconds. */
+function shownProgress(): Disposable & { readonly report: (progress: RebuildProgress) => void } {
+  const output = process.stderr;
+  const startedAt = performance.now();
   let shownAt = -Infinity;
   let step: RebuildProgress['step'] | null = null;
   return {
     report: (progress) => {
       const everyMs = output.isTTY ? REDRAW_EVERY_MS : LINE_EVERY_MS;
-      if (progress.step === step && now() - shownAt < everyMs) return;
+      if (progress.step === step && performance.now() - shownAt < everyMs) return;
       step = progress.step;
-      shownAt = now();
+      shownAt = performance.now();
       const line = progressLine(progress, (shownAt - startedAt) / 1_000);
       output.write(output.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
     },
-    end: () => {
+    [Symbol.dispose]: () => {
       if (output.isTTY && step !== null) output.write('\n');
     },
   };
 }
 
 /** Progress is measured by positions, which count bytes of the log, not events. */
-export function progressLine({ step, events, position, head }: RebuildProgress, seconds: number): string {
+function progressLine({ step, events, position, head }: RebuildProgress, seconds: number): string {
   const count = `${events.toLocaleString('en')} events`;
   if (step === 'indexing') return `${count} read; making the indexes …`;
   if (step === 'swapping') return `${count} read; putting the new tables in place …`;

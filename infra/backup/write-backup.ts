@@ -105,14 +105,14 @@ async function homeFacts(client: Client): Promise<Pick<Manifest, 'schema' | 'log
 }
 
 /** Writes one table of the snapshot into one file. */
-export interface TableWriting {
+interface TableWriting {
   readonly folder: string;
   readonly report: Report;
   readonly signal: AbortSignal;
 }
 
 /** Streams the table as the client's transaction sees it; when this resolves, the file is on the disk with mode 600. */
-export async function writeTable(
+async function writeTable(
   client: Client,
   { name, columns }: StoredTable,
   { folder, report, signal }: TableWriting,

@@ -131,7 +131,7 @@ export function freshUidValidity(): number {
 const ATOM = /^\\?[^\u0000-\u0020\u007f-\uffff(){%*"\\\]]*$/;
 
 /** Characters are bytes. */
-export function compileAnswer({ tag = '*', command, attributes = [] }: OutgoingResponse): string {
+function compileAnswer({ tag = '*', command, attributes = [] }: OutgoingResponse): string {
   const first = command === undefined || command === '' ? tag : `${tag} ${command}`;
   return [first, ...attributes.map(compileNode)].join(' ');
 }

@@ -200,7 +200,7 @@ function withOwnConnection(url: string, number: number): string {
 }
 
 /** User and password in the address of an event store. */
-export interface GivenCredentials {
+interface GivenCredentials {
   readonly credentials: Credentials;
   /** True for one node on this machine without TLS. */
   readonly isPlainLoopback: boolean;

@@ -24,14 +24,14 @@ export interface ModelLag {
   readonly parked: number;
 }
 
-export interface LagParts {
+interface LagParts {
   readonly sql: Sql;
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly Projection[];
 }
 
 /** Measures every projection. Throws `store_unavailable`, or the error of a checkpoint the store refuses. */
-export async function measureLag({ sql, events, projections }: LagParts): Promise<readonly ModelLag[]> {
+async function measureLag({ sql, events, projections }: LagParts): Promise<readonly ModelLag[]> {
   const progress = await readProgress(sql, projections.map(checkpointKey));
   // Projections of one leader share a position, so this is nearly always one page.
   const pages = new Map<Position, readonly Waiting[]>();
@@ -81,7 +81,7 @@ export interface ModelStatus {
   readonly parked: number;
 }
 
-export interface ProgressWatchOptions extends LagParts {
+interface ProgressWatchOptions extends LagParts {
   readonly clock: Clock;
   readonly log: Log;
   /** Called after each measurement. */

@@ -21,7 +21,7 @@ const MOST_INSIDE = 1_000;
 /** SQLSTATE: lock timeout; deadlock. */
 const TRY_AGAIN_STATES = ['55P03', '40P01'];
 
-export interface SwapParts {
+interface SwapParts {
   readonly sql: Sql;
   readonly events: Pick<EventStore, 'headPosition' | 'readAll'>;
   readonly open: Open;
@@ -125,7 +125,7 @@ export async function finishShadows(sql: Sql, shadows: readonly Projection[]): P
  * Reads and locks all checkpoints until the transaction ends: the live leader's next compare-and-set waits.
  * Throws `Fenced` when one is missing, because the copies or the schema `read` were dropped.
  */
-export async function lockCheckpoints(
+async function lockCheckpoints(
   sql: Sql,
   pairs: readonly Pair[],
 ): Promise<ReadonlyMap<string, Position>> {
@@ -139,7 +139,7 @@ export async function lockCheckpoints(
 }
 
 /** Replaces the live tables with the copy: rows, names, parked events, checkpoint; in a transaction. */
-export async function putInPlace(sql: Sql, { live, shadow }: Pair): Promise<void> {
+async function putInPlace(sql: Sql, { live, shadow }: Pair): Promise<void> {
   for (const table of live.tables) {
     await pointView(sql, shadow, table);
     await sql.query(`drop table ${tableOf(live)(table)}`);

@@ -14,7 +14,7 @@ export async function lowestVisible(log: EventLog, stream: string, state: Stream
 }
 
 /** One event, or null when it is missing or hidden. */
-export async function visibleEvent(
+async function visibleEvent(
   log: EventLog,
   stream: string,
   revision: number,

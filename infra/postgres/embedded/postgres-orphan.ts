@@ -5,7 +5,7 @@ import { lookUpProcess, pollUntil } from './process-facts.ts';
 import type { Log } from '../../../commands/ports/ports.ts';
 
 /** Lines of postmaster.pid as Postgres writes them (`src/include/utils/pidfile.h`). */
-export interface PostmasterFile {
+interface PostmasterFile {
   readonly pid: number;
   readonly port: number;
   readonly ready: boolean;
