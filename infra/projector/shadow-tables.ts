@@ -125,10 +125,7 @@ export async function finishShadows(sql: Sql, shadows: readonly Projection[]): P
  * Reads and locks all checkpoints until the transaction ends: the live leader's next compare-and-set waits.
  * Throws `Fenced` when one is missing, because the copies or the schema `read` were dropped.
  */
-async function lockCheckpoints(
-  sql: Sql,
-  pairs: readonly Pair[],
-): Promise<ReadonlyMap<string, Position>> {
+async function lockCheckpoints(sql: Sql, pairs: readonly Pair[]): Promise<ReadonlyMap<string, Position>> {
   const keys = pairs.flatMap(({ live, shadow }) => [checkpointKey(live), checkpointKey(shadow)]);
   const rows = await sql.query<{ projection: string; position: string }>(
     'select projection, position from read.checkpoint where projection = any($1) order by projection for update',

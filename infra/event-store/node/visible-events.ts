@@ -14,11 +14,7 @@ export async function lowestVisible(log: EventLog, stream: string, state: Stream
 }
 
 /** One event, or null when it is missing or hidden. */
-async function visibleEvent(
-  log: EventLog,
-  stream: string,
-  revision: number,
-): Promise<StoredRecord | null> {
+async function visibleEvent(log: EventLog, stream: string, revision: number): Promise<StoredRecord | null> {
   if (stream.includes('\u0000')) return null;
   const state = await log.states.read(stream);
   if (isTombstoned(state) || revision < 0 || revision > state.head) return null;

@@ -6,7 +6,12 @@ import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { lookUpProcess, pollUntil } from '../../../infra/postgres/embedded/process-facts.ts';
 import { serverAccount } from '../../../infra/postgres/embedded/server-account.ts';
-import { type DovecotAccount, dovecotConfig, type DovecotPorts, type DovecotSettings } from './dovecot-config.ts';
+import {
+  type DovecotAccount,
+  dovecotConfig,
+  type DovecotPorts,
+  type DovecotSettings,
+} from './dovecot-config.ts';
 
 export interface DovecotOptions extends Pick<
   DovecotSettings,
