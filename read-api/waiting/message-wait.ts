@@ -11,7 +11,7 @@ import { searchedFolders } from '../../commands/kernel/folders.ts';
 import type { Message } from '../messages/message-view.ts';
 import { showMessages } from '../messages/show-messages.ts';
 import { mailboxOf } from '../messages/read-messages.ts';
-import { beginsToMatch, isToldHere, mayCount } from './begins-to-match.ts';
+import { beginsToMatch, isReportedHere, mayCount } from './begins-to-match.ts';
 import { type ChangedMessage, fetchOnce } from './fetch-once.ts';
 import type { Found, WaitSource } from './wait-for.ts';
 
@@ -98,7 +98,7 @@ function candidateOf(
   filter: Filter,
 ): ChangedMessage[] {
   const folder = folders.get(change.folderNumber);
-  if (!folder || !mayCount(change, filter) || !isToldHere(change, [...folders.keys()])) return [];
+  if (!folder || !mayCount(change, filter) || !isReportedHere(change, [...folders.keys()])) return [];
   return [{ change, ref: { folder, uidValidity: change.uidValidity, uid: change.uid } }];
 }
 
