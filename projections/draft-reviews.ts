@@ -1,6 +1,11 @@
 /** `read.draft_review`: drafts and the approvals they wait for, until each has followed the other's end. */
-import { DraftDiscarded, DraftEdited, DraftReleased } from '../commands/drafts/draft-events.ts';
-import { DraftSendFailed, DraftSent } from '../commands/drafts/send-events.ts';
+import {
+  DraftDiscarded,
+  DraftEdited,
+  DraftReleased,
+  DraftSendFailed,
+  DraftSent,
+} from '../commands/drafts/draft-events.ts';
 import {
   ApprovalCancelled,
   ApprovalCommitFailed,

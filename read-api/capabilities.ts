@@ -7,13 +7,11 @@ import { cancelApproval } from '../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../commands/approvals/decide-approval.ts';
 import { wantsToCopy, wantsToExpunge, wantsToMove } from '../commands/approvals/wants-to-act.ts';
-import { wantsToSendDraft } from '../commands/approvals/wants-to-send-draft.ts';
+import { sendDraftCapability, wantsToSendDraft } from '../commands/sending/send-draft.ts';
 import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
-import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
-import { startDraftCapability } from '../commands/drafts/start-draft.ts';
+import { replyToThreadCapability, startDraftCapability } from '../commands/drafts/start-draft.ts';
 import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
-import { sendDraftCapability } from '../commands/sending/send-draft.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
 import {
   endProviderAuthorization,

@@ -59,7 +59,7 @@ export function operationsVisibleTo(
 }
 
 /** The facts that decide who may see an operation. */
-export interface SightedOperation extends Pick<OperationState, 'mailboxId'> {
+interface SightedOperation extends Pick<OperationState, 'mailboxId'> {
   readonly submitted: { readonly orgId: string | null; readonly by: { readonly id: string } } | null;
   readonly approval: Pick<ApprovalRecord, 'requested'> | null;
   readonly send: { readonly draftId: string } | null;

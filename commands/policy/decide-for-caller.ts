@@ -4,7 +4,7 @@
  */
 import type { Context } from '../kernel/capability.ts';
 import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
-import { unlistedHeaders } from '../values/header-names.ts';
+import { unlistedHeaders } from '../values/header-fields.ts';
 import { isOfDomain, type Policy, type PolicyAction, wireForm } from '../values/policy-document.ts';
 import { BUILT_IN_POLICY } from './built-in-policy.ts';
 import {

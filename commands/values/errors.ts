@@ -223,3 +223,7 @@ export function toErrorBody(error: unknown, requestId: string): ErrorBody {
 /** The same answer for unknown, foreign and invisible objects. */
 export const notFound = (what: string): GatewayError =>
   new GatewayError('not_found', `There is no such ${what}, or you may not see it.`);
+
+/** `invalid_request` about one field of the input. */
+export const invalidField = (path: string, message: string, code = 'custom'): GatewayError =>
+  new GatewayError('invalid_request', message, { details: { issues: [{ path, code, message }] } });

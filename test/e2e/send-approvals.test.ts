@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { loadAggregate, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { draft } from '../../commands/drafts/draft.ts';
-import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
-import { freezeForApproval } from '../../commands/sending/begin-send.ts';
+import { freezeDraft, freezeForApproval } from '../../commands/sending/freeze-draft.ts';
 import { approvalIdOf } from '../../commands/operations/operation.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
@@ -81,7 +80,8 @@ describe('sends that wait for an approval', function () {
     const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
     const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
     const author = systemAuthor(ports, mailbox.orgId);
-    await freezeForApproval(ports, author, loaded, { ...frozen, approval_id: approvalIdOf(operationId) });
+    const held = { loaded, lease: { assertHeld: () => undefined, release: () => Promise.resolve() } };
+    await freezeForApproval(ports, author, held, { ...frozen, approval_id: approvalIdOf(operationId) });
     return draftId;
   };
   const agent = (path: string, body: object = {}, key: string = randomUUID()): Promise<Answer> =>

@@ -2,11 +2,13 @@
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { randomUUID } from 'node:crypto';
 import { cancelApproval } from '../../../commands/approvals/cancel-approval.ts';
-import { commitApproval } from '../../../commands/approvals/commit-approval.ts';
-import { commitDue, endOverdue } from '../../../commands/approvals/commit-due.ts';
-import { invalidateMissingTargets } from '../../../commands/approvals/invalidate-missing-targets.ts';
+import { commitApproval, commitDue } from '../../../commands/approvals/commit-approval.ts';
+import {
+  endOverdue,
+  invalidateMissingTargets,
+} from '../../../commands/approvals/invalidate-missing-targets.ts';
 import { decideApproval } from '../../../commands/approvals/decide-approval.ts';
-import { settleReview } from '../../../commands/sending/release-draft.ts';
+import { settleReview } from '../../../commands/drafts/end-review.ts';
 import { settleSend } from '../../../commands/sending/settle-send.ts';
 import { resolveOperation } from '../../../commands/email/resolve-operation.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';

@@ -15,7 +15,7 @@ import {
 import type { Ports } from '../../../commands/ports/ports.ts';
 import { draft } from '../../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../../commands/sending/freeze-draft.ts';
-import { fileSentCopy, type UnfiledCopy } from '../../../commands/sending/file-sent-copy.ts';
+import { fileSentCopy, type UnfiledCopy } from '../../../commands/sending/sent-copy.ts';
 import { settleSend } from '../../../commands/sending/settle-send.ts';
 import { loadMasterKey } from '../../../infra/security/key-file.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';

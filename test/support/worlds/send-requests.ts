@@ -4,9 +4,9 @@ import { type Caller, callerInSession, callerOf } from '../../../commands/kernel
 import { GatewayError } from '../../../commands/values/errors.ts';
 import { loadAggregate, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { commitDue } from '../../../commands/approvals/commit-due.ts';
+import { commitDue } from '../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../commands/approvals/decide-approval.ts';
-import { settleReview } from '../../../commands/sending/release-draft.ts';
+import { settleReview } from '../../../commands/drafts/end-review.ts';
 import { sendDraftCapability } from '../../../commands/sending/send-draft.ts';
 import { settleSend } from '../../../commands/sending/settle-send.ts';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';

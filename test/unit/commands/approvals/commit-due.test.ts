@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { commitDue, endOverdue } from '../../../../commands/approvals/commit-due.ts';
+import { commitDue } from '../../../../commands/approvals/commit-approval.ts';
+import { endOverdue } from '../../../../commands/approvals/invalidate-missing-targets.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';

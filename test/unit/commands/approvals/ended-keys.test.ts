@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { cancelApproval } from '../../../../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import { endReviewOf } from '../../../../commands/drafts/supersede-approval.ts';
+import { endReviewOf } from '../../../../commands/drafts/end-review.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { UnrunStatus } from '../../../../commands/operations/approval-state.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';

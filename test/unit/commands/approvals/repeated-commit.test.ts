@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';

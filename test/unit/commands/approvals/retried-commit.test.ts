@@ -1,7 +1,6 @@
 import { commitAtOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
-import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
-import { commitDue } from '../../../../commands/approvals/commit-due.ts';
+import { commitApproval, commitDue } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EditDraftInput, Filename, Headers } from '../../../../commands/drafts/draft-input.ts';
-import { asHeaderText } from '../../../../commands/drafts/header-text.ts';
+import { asHeaderText } from '../../../../commands/values/header-fields.ts';
 import { addressOf } from '../../../../commands/drafts/mail-address.ts';
 import { composed, SIMPLE } from '../../../support/samples/composed-message.ts';
 

@@ -4,7 +4,7 @@ import { simpleParser } from 'mailparser';
 import { storeBody } from '../../../../commands/drafts/draft-body.ts';
 import { type DraftEnvelope, sealEnvelope } from '../../../../commands/drafts/draft-envelope.ts';
 import { freezeMessage } from '../../../../commands/sending/freeze-draft.ts';
-import { bodyHash, buildSendManifest } from '../../../../commands/sending/build-send-manifest.ts';
+import { bodyHash, buildSendManifest } from '../../../../commands/sending/request-send.ts';
 import { manifestText } from '../../../../commands/operations/manifest.ts';
 import { bytesOf } from '../../../support/samples/composed-message.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';

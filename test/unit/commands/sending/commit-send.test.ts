@@ -1,10 +1,10 @@
 import { commitAtOf, endOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
-import { commitDue } from '../../../../commands/approvals/commit-due.ts';
+import { commitDue } from '../../../../commands/approvals/commit-approval.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import type { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';

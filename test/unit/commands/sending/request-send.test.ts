@@ -4,7 +4,7 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { discardDraftCapability } from '../../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { draftPayload } from '../../../../commands/drafts/draft-payload.ts';
-import { settleReview } from '../../../../commands/sending/release-draft.ts';
+import { settleReview } from '../../../../commands/drafts/end-review.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { holdLease } from '../../../../commands/kernel/hold-lease.ts';
 import { type Manifest, openManifest } from '../../../../commands/operations/manifest.ts';

@@ -31,7 +31,7 @@ describe('a direct send with an undo delay', () => {
     const reply = await rig.send(id, KEY);
     expect(reply).to.deep.include({ status: 'pending_commit', draft_id: id });
     expect(reply.draft).to.include({ status: 'sending', commit_at: commitAt });
-    expect((await settle()).dueAt?.toISOString()).to.equal(commitAt);
+    expect((await settle())?.send?.commitAt).to.equal(commitAt);
     expect(rig.submission.taken).to.deep.equal([]);
     expect(await rig.send(id, KEY)).to.deep.equal({ ...reply, original_status: 'pending_commit' });
     rig.parts.clock.advance(HELD_FOR_MS);
@@ -70,7 +70,7 @@ describe('a direct send with an undo delay', () => {
       expect(await rejection(rig.send(id, KEY, { ports: dyingAfter(rig.ports, types) }))).to.be.instanceOf(
         ProcessGone,
       );
-      expect((await settle(rig.newRun())).dueAt?.toISOString()).to.equal(commitAt);
+      expect((await settle(rig.newRun()))?.send?.commitAt).to.equal(commitAt);
       expect((await rig.draft(id)).status).to.equal('sending');
       expect(rig.submission.taken).to.deep.equal([]);
       rig.parts.clock.advance(HELD_FOR_MS);

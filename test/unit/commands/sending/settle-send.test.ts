@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../commands/values/errors.ts';
 import { LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
-import { fileSentCopy } from '../../../../commands/sending/file-sent-copy.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { fileSentCopy } from '../../../../commands/sending/sent-copy.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import type { CopyHabit } from '../../../../commands/sending/sent-copy.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { GatewayError } from '../../../../../commands/values/errors.ts';
 import { foldFacts } from '../../../../../commands/kernel/decide-and-append.ts';
 import { freezeMessage } from '../../../../../commands/sending/freeze-draft.ts';
-import { buildSendManifest } from '../../../../../commands/sending/build-send-manifest.ts';
+import { buildSendManifest } from '../../../../../commands/sending/request-send.ts';
 import { buildActionsManifest } from '../../../../../commands/messages/actions-manifest.ts';
 import { contentHashOf, type Manifest, manifestText } from '../../../../../commands/operations/manifest.ts';
 import {

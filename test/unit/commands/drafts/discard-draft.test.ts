@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { discardOrphan } from '../../../../commands/drafts/tidy-drafts.ts';
+import { discardOrphan } from '../../../../commands/drafts/discard-draft.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
 

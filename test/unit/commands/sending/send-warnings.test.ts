@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ApprovalWarning } from '../../../../commands/operations/approval-warnings.ts';
 import { openWarnings } from '../../../../commands/operations/approval-warnings.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { skippedWarnings } from '../../../../commands/sending/recipient-warnings.ts';
+import { skippedWarnings } from '../../../../commands/sending/send-warnings.ts';
 import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { renderBody, withAppendix } from '../../../../commands/drafts/render-body.ts';
+import { renderBody, withAppendix } from '../../../../commands/drafts/draft-body.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { markupWork } from '../../../../infra/markup/markup-worker.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
