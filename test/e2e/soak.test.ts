@@ -10,8 +10,8 @@ import { ReplicaSet } from '../support/worlds/replica-set.ts';
 import { SoakLoad } from '../support/worlds/soak-load.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
-const LASTS_MS = timesOf(45_000, 30 * 60_000);
-const RESTART_EVERY_MS = timesOf(15_000, 120_000);
+const LASTS_MS = timesOf(30_000, 30 * 60_000);
+const RESTART_EVERY_MS = timesOf(10_000, 120_000);
 const SAMPLE_EVERY_MS = timesOf(1_000, 10_000);
 /** What the last third may have over the middle one; a process of a minute is still warming up. */
 const GROWTH = timesOf(1.4, 1.15);
