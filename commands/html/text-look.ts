@@ -4,7 +4,7 @@ import { generate } from 'css-tree';
 import { type Colour, contrast, over, share, type WrittenColour, writtenColour } from './css-colour.ts';
 import type { CssDeclaration } from './css.ts';
 import { measure } from './css-length.ts';
-import type { Declarations } from './style-declarations.ts';
+import type { Declarations } from './style-rules.ts';
 
 /** The inherited part of how text looks. */
 export interface TextLook {
