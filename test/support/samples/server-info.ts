@@ -1,7 +1,7 @@
 import type { ServerInfo } from '../../../commands/ports/ports.ts';
 
-/** A server with the default limits. */
-export const SAMPLE_SERVER: ServerInfo = {
+/** A server with the default limits. Each caller has its own, because some tests change it. */
+export const sampleServer = (): ServerInfo => ({
   baseUrl: 'http://127.0.0.1',
   version: '0.0.0',
   limits: {
@@ -26,4 +26,4 @@ export const SAMPLE_SERVER: ServerInfo = {
   logId: '0a1b2c3d',
   mcpRevisions: [],
   strictOutput: true,
-};
+});

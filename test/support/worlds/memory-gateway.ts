@@ -29,7 +29,7 @@ import { MemoryDirectory } from '../fakes/memory-directory.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
 import { randomKey } from '../samples/random-key.ts';
-import { SAMPLE_SERVER } from '../samples/server-info.ts';
+import { sampleServer } from '../samples/server-info.ts';
 import { invokeAs } from './invoke-as.ts';
 import { ScriptedSql } from '../fakes/scripted-sql.ts';
 import { silentLog } from '../fakes/silent-log.ts';
@@ -155,7 +155,7 @@ export function memoryPorts() {
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
     log: silentLog,
-    server: SAMPLE_SERVER,
+    server: sampleServer(),
   };
   return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql };
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccessEntry, Ports, ServerInfo } from '../../../../commands/ports/ports.ts';
 import type { McpSession, McpSessions } from '../../../../commands/ports/mcp.ts';
-import { SAMPLE_SERVER } from '../../samples/server-info.ts';
+import { sampleServer } from '../../samples/server-info.ts';
 
 /** Sessions in memory. Cached reads return the state at their time, so a test can observe who uses them. */
 class MemorySessions implements McpSessions {
@@ -81,7 +81,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
       version: 1,
       waitFor: () => Promise.resolve(),
     },
-    server: { ...SAMPLE_SERVER, ...server },
+    server: { ...sampleServer(), ...server },
   };
   return { ports: used as Ports, sessions, recorded, logged, faults };
 }
