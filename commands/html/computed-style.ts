@@ -1,7 +1,6 @@
 /** The effect of style and attributes on an element: how its text looks, and whether it is visible. */
 import { type CssDeclaration, declarationsIn } from './css.ts';
-import { share } from './css-colour.ts';
-import { measure } from './css-length.ts';
+import { measure, share } from './css-length.ts';
 import { classesOf, type Declarations, type Styled, type StyleRules } from './style-rules.ts';
 import { lookInside, PLAIN_LOOK, type TextLook } from './text-look.ts';
 
@@ -22,7 +21,7 @@ export const OUTERMOST: SeenElement = {
 /** Elements whose content is not text of the mail. */
 const DROPPED: ReadonlySet<string> = new Set(
   (
-    'script style title template object embed applet iframe frame frameset noframes svg math select ' +
+  'script style title template object embed applet iframe frame frameset noframes svg math select ' +
     'textarea audio video canvas map xml'
   ).split(' '),
 );

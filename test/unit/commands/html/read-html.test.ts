@@ -32,6 +32,8 @@ describe('readHtml', () => {
     'a colour of little alpha': '<span style="color:rgb(0 0 0 / 4%)">secret</span>',
     'a translucent background': '<p style="background:rgba(0,0,0,0);color:#fff">secret</p>',
     'a ground that is none': '<p style="background:nonsense;color:hsl(0, 0%, 100%)">secret</p>',
+    'another colour space': '<span style="color:oklch(99% 0 0)">secret</span>',
+    'a ground in another colour space': '<p style="background:lab(0 0 0);color:#000">secret</p>',
     'a rare name': '<span style="color:floralwhite">secret</span>',
     'hex without its mark': '<font color="ffffff">secret</font>',
     'a fill': '<p style="-webkit-text-fill-color:transparent"><b style="color:red">secret</b></p>',
@@ -113,7 +115,7 @@ describe('readHtml', () => {
       'faint',
       `<div style="opacity:.3"><div style="opacity:.4">${span('')}</div></div>`,
     ],
-    'an unknown colour': ['faint', span('color:oklch(99% 0 0)')],
+    'an unknown colour': ['faint', span('color:color-mix(in srgb, white, white)')],
     'white on a picture': ['faint', `<div style="background:url(x.png)">${span('color:#fff')}</div>`],
     'a translucent background': [
       'faint',
