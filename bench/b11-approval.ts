@@ -11,7 +11,7 @@ interface Reply {
 }
 
 /** Three requests: submit, decide, commit. */
-async function checkedArchive(facts: DemoFacts, session: string, id: string): Promise<void> {
+async function approvedArchive(facts: DemoFacts, session: string, id: string): Promise<void> {
   const asked = {
     operation: {
       type: 'message_actions',
@@ -26,15 +26,16 @@ async function checkedArchive(facts: DemoFacts, session: string, id: string): Pr
   await post(facts, `approvals/${approval.id}/decision`, vote, { token: session });
   const commit = { key: `commit-${id}` };
   const done = (await post(facts, `approvals/${approval.id}/approval_commit`, {}, commit)) as Reply;
-  if (done.approval.status !== 'committed') throw new Error(`it did not happen: ${JSON.stringify(done)}`);
+  if (done.approval.status !== 'committed')
+    throw new Error(`the archive was not committed: ${JSON.stringify(done)}`);
 }
 
 export async function measureApproval(facts: DemoFacts): Promise<readonly Figure[]> {
   const credentials = { email: facts.owner_email, password: facts.owner_password };
   const { session_token } = (await post(facts, 'auth/login', credentials)) as { session_token: string };
-  const moves = { word: 'Checked', total: ROUNDS + WARM_UP, folder: 'Archive' };
+  const moves = { word: 'Approved', total: ROUNDS + WARM_UP, folder: 'Archive' };
   const { ours, theirs } = await moveAlternating(facts, moves, (id) =>
-    checkedArchive(facts, session_token, id),
+    approvedArchive(facts, session_token, id),
   );
   const [warm, anchor] = [ours.slice(WARM_UP), theirs.slice(WARM_UP)];
   return [

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { measureMcpCall } from './b1-mcp-call.ts';
 import { measureList } from './b10-list.ts';
 import { measureApproval } from './b11-approval.ts';
-import { measureOpenChecks } from './b12-open-checks.ts';
+import { measureOpenApprovals } from './b12-open-approvals.ts';
 import { measureQuery } from './b2-query.ts';
 import { measureArchive } from './b3-archive.ts';
 import { measureAttachments } from './b8-attachments.ts';
@@ -40,7 +40,7 @@ const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
   ['b8', (facts, { pid }) => onDovecot(facts, (on) => measureAttachments(on, pid))],
   ['b10', (facts, { mailboxSizes, pid }) => measureList(facts, mailboxSizes, pid)],
   ['b11', (facts) => onDovecot(facts, measureApproval)],
-  ['b12', (facts) => onDovecot(facts, measureOpenChecks)],
+  ['b12', (facts) => onDovecot(facts, measureOpenApprovals)],
 ]);
 const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
   ['b4', measureEventStore],

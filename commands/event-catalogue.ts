@@ -3,7 +3,6 @@ import { accountEvents, EmailReserved } from './accounts/account.ts';
 import { sessionEvents } from './accounts/session.ts';
 import { quotaEvents } from './operations/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
-import { sendEvents } from './drafts/send-events.ts';
 import { feedEvents } from './feed/feed-events.ts';
 import {
   AttachmentUploaded,
@@ -15,7 +14,7 @@ import {
 import { catalogueOf } from './values/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
 import { LogNamed } from './kernel/log-identity.ts';
-import { MailboxNumberReserved, mailboxEvents } from './mailboxes/mailbox-events.ts';
+import { mailboxEvents, MailboxNumberReserved } from './mailboxes/mailbox-events.ts';
 import { operationEvents } from './operations/operation-events.ts';
 import { agentEvents } from './organisation/agent.ts';
 import { bootstrapEvents } from './organisation/bootstrap-reservation.ts';
@@ -39,7 +38,6 @@ export const allEvents = [
   ...mailboxEvents,
   ...operationEvents,
   ...draftEvents,
-  ...sendEvents,
   ...quotaEvents,
   ...feedEvents,
   ...endpointEvents,

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../commands/kernel/access.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
 import { GatewayError } from '../commands/values/errors.ts';
-import { credentialOf, recordRefusal, requestAuthor } from '../commands/kernel/record-refusal.ts';
+import { credentialOf, recordRefusal, requestAuthor } from '../commands/kernel/access-events.ts';
 import type { McpCalls, McpSession } from '../commands/ports/mcp.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';

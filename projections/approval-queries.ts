@@ -1,6 +1,6 @@
 /** Reading `read.approval`. Organisation, visibility and status are conditions of the query. */
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
-import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
+import { approvalIdOf, operationOfApproval } from '../commands/operations/operation.ts';
 import type { Position } from '../commands/values/position.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { ApprovalRecord } from '../commands/operations/approval-record.ts';
@@ -148,13 +148,13 @@ export async function findSuccessor(sql: Sql, id: string, asOf: Date | null): Pr
   return row?.id ?? null;
 }
 
-export interface OpenApproval extends UndecidedApproval {
+interface OpenApproval extends UndecidedApproval {
   /** Null for an approval that sends nothing. */
   readonly draftId: string | null;
 }
 
 /** A query for open approvals. */
-export interface DueApprovalsQuery {
+interface DueApprovalsQuery {
   readonly now: Date;
   readonly limit: number;
   /** Operations to leave out. */
@@ -165,7 +165,7 @@ export interface DueApprovalsQuery {
 export const listOverdueApprovals = (sql: Sql, query: DueApprovalsQuery): Promise<readonly OpenApproval[]> =>
   listOpen(sql, query, { condition: 'expires_at <= $3', order: 'expires_at' });
 
-export interface DueCommitsQuery extends DueApprovalsQuery {
+interface DueCommitsQuery extends DueApprovalsQuery {
   /** At most this many per mailbox, minus one for each time it is in `busy`. */
   readonly ofOneMailbox: number;
   readonly busy: readonly string[];
@@ -214,7 +214,7 @@ export interface UndecidedApproval {
   readonly orgId: string | null;
 }
 
-export interface SuspectApproval extends UndecidedApproval {
+interface SuspectApproval extends UndecidedApproval {
   /** Position of the newest event that may have removed a target. */
   readonly suspectedAt: Position;
 }

@@ -1,10 +1,14 @@
 /** A row of `read.approval` after each event: what lists return, texts still sealed. Pure. */
 import type { AnyEvent } from '../commands/event-catalogue.ts';
-import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
+import {
+  approvalIdOf,
+  operationOfApproval,
+  reconciledResults,
+  summarise,
+} from '../commands/operations/operation.ts';
 import { type ApprovalRecord, requestedOf, voteOf } from '../commands/operations/approval-record.ts';
 import { type ApprovalStatus, scheduledUntil } from '../commands/operations/approval-state.ts';
-import { reconciledResults, summarise } from '../commands/operations/operation.ts';
-import { countsOfSend } from '../commands/operations/operation-progress.ts';
+import { countsOfSend } from '../commands/operations/approval-reply.ts';
 import type { ItemResult, SendOutcome } from '../commands/operations/operation-events.ts';
 import type { PastFact } from '../commands/values/event.ts';
 

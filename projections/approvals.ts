@@ -1,6 +1,6 @@
 /** `read.approval`: every approval as lists show it, texts sealed; `read.approval_target`: its messages. */
 import { takesAway } from '../commands/messages/actions.ts';
-import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
+import { approvalIdOf, operationOfApproval } from '../commands/operations/operation.ts';
 import { type ApprovalRow, evolveKnown, type Known, type Start } from './approval-rows.ts';
 import {
   type Batch,

@@ -233,7 +233,7 @@ const rules: AuditRules = {
 };
 
 /** What the rule of a type derives from one event; `undefined` where the stream decides. */
-export interface AuditFacts {
+interface AuditFacts {
   readonly action: string;
   readonly outcome: AuditOutcome;
   readonly mailboxId: string | null | undefined;

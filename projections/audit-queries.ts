@@ -24,7 +24,7 @@ export interface AuditFilter {
   readonly requestId?: string | undefined;
 }
 
-export interface AuditPage {
+interface AuditPage {
   readonly order: 'asc' | 'desc';
   /** The `seq` of the last line of the previous page. */
   readonly after: number | null;
@@ -133,7 +133,7 @@ export async function getAudit(sql: Sql, orgId: string, id: string): Promise<Aud
   return row ? entryOf(row) : null;
 }
 
-export interface OpenedAudit {
+interface OpenedAudit {
   /** `null` where the owner was erased. */
   readonly data: Readonly<Record<string, unknown>>;
   /** Address and user agent as JSON. */

@@ -150,7 +150,7 @@ async function number(sql: Sql, table: string, rows: readonly AuditRow[]): Promi
  * What the event alone says about the approval. Older envelopes do not name mailbox and approval: their lines are completed
  * from earlier events, so that the order of the log alone decides what a line says.
  */
-export interface Named {
+interface Named {
   approval_id: string | null;
   /** For an event with an incomplete envelope: the operation it belongs to, null where it names none. */
   readonly operation: string | null;
@@ -167,7 +167,7 @@ interface AboutRow extends Named {
 const APPROVAL_TYPES: ReadonlySet<string> = new Set(approvalEvents.map(({ type }) => type));
 
 /** The approval an event names, and the operation by which an older one may get it. */
-export function namedBy(
+function namedBy(
   { fact, stored }: ProjectedEvent,
   subject: { readonly type: string; readonly id: string },
 ): Named {
@@ -193,7 +193,7 @@ function approvalOf(
 }
 
 /** Completes the lines of older events: the mailbox and approval of their operation or draft, as known from earlier events. */
-export async function fillAbout(sql: Sql, table: string, rows: readonly AboutRow[]): Promise<void> {
+async function fillAbout(sql: Sql, table: string, rows: readonly AboutRow[]): Promise<void> {
   const older = rows.filter(isToFill);
   if (older.length === 0) return;
   const known = await earlierOf(sql, table, older);

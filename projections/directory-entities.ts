@@ -30,7 +30,7 @@ export const DIRECTORY_STREAMS = [
   'policy-',
 ] as const;
 
-export interface RoleEntry {
+interface RoleEntry {
   readonly id: string;
   readonly role: Role;
 }
@@ -257,7 +257,6 @@ type SessionFact = Extract<PastFact<AnyEvent>, { readonly type: `Session${string
 const isSessionFact = (fact: PastFact<AnyEvent>): fact is SessionFact =>
   fact.type === 'SessionStarted' || fact.type === 'SessionSteppedUp' || fact.type === 'SessionEnded';
 
-/** A person's sessions are one entity, so that old ones are removed when a new one starts. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
 
 /** The person's sessions after an event of one of them. */

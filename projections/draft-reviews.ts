@@ -1,6 +1,11 @@
 /** `read.draft_review`: drafts and the approvals they wait for, until each has followed the other's end. */
-import { DraftDiscarded, DraftEdited, DraftReleased } from '../commands/drafts/draft-events.ts';
-import { DraftSendFailed, DraftSent } from '../commands/drafts/send-events.ts';
+import {
+  DraftDiscarded,
+  DraftEdited,
+  DraftReleased,
+  DraftSendFailed,
+  DraftSent,
+} from '../commands/drafts/draft-events.ts';
 import {
   ApprovalCancelled,
   ApprovalCommitFailed,
@@ -11,8 +16,7 @@ import {
   ApprovalSuperseded,
 } from '../commands/operations/approval-events.ts';
 import type { Sql } from '../commands/ports/ports.ts';
-import type { ProjectedEvent, Projection } from './projection.ts';
-import { splitStreamName } from './projection.ts';
+import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
 export const draftReviews: Projection = {
   name: 'draft-reviews',
@@ -78,7 +82,7 @@ async function apply(sql: Sql, table: string, { fact, streamName }: ProjectedEve
   }
 }
 
-export interface LeftReview {
+interface LeftReview {
   readonly operationId: string;
   readonly draftId: string;
   readonly orgId: string | null;

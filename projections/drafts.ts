@@ -84,7 +84,7 @@ export interface ListedDraft {
   readonly state: DraftState;
 }
 
-export interface DraftQuery {
+interface DraftQuery {
   readonly mailboxIds: readonly string[];
   readonly status: DraftStatus | null;
   /** Ids below this one; null = start at the newest. */

@@ -2,10 +2,10 @@
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
 import type { EventMetadata } from '../commands/values/event.ts';
 import type { Sql } from '../commands/ports/ports.ts';
-import type { OperationProgress } from '../commands/operations/operation-progress.ts';
+import type { OperationProgress } from '../commands/operations/approval-reply.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
 
-export interface OperationFilter {
+interface OperationFilter {
   readonly state: OperationProgress | null;
   readonly mailboxId: string | null;
 }

@@ -2,7 +2,7 @@
 import type { Sql } from '../commands/ports/ports.ts';
 import { approvalEvents } from '../commands/operations/approval-events.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
-import type { Unsettled } from '../commands/messages/sweep-operations.ts';
+import type { Unsettled } from '../commands/messages/reconcile-operation.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
 /** As `progressAt`, except for an approval that has expired without an event in its stream. */
@@ -190,12 +190,12 @@ function settled(outcome: 'done' | 'failed' | 'unknown' | 'skipped'): Summary {
   return { ...NONE, ...(outcome === 'skipped' ? {} : { [outcome]: 1 }), unknown: -1 };
 }
 
-export interface UnsettledOperation extends Unsettled {
+interface UnsettledOperation extends Unsettled {
   readonly mailboxId: string;
 }
 
 /** A query for open operations. */
-export interface UnsettledQuery {
+interface UnsettledQuery {
   readonly limit: number;
   /** Operations to leave out. */
   readonly except: readonly string[];

@@ -1,7 +1,6 @@
 /** A read model: versioned tables, filled from events, and the views for queries. */
-import { type PastFact, readEvent } from '../commands/values/event.ts';
+import { type PastFact, readEvent, type StoredEvent } from '../commands/values/event.ts';
 import type { Sql } from '../commands/ports/ports.ts';
-import type { StoredEvent } from '../commands/values/event.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import type { Position } from '../commands/values/position.ts';
 import { type AnyEvent, eventCatalogue } from '../commands/event-catalogue.ts';

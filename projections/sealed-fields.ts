@@ -42,10 +42,6 @@ export function withoutVerifiers(
   return Object.fromEntries(Object.entries(data).filter(([name]) => !hidden.includes(name)));
 }
 
-/** Paths of the sealed texts of an event type: `draft.envelope`, `rejected.*.address`. */
-export const sealedFieldsOf = (type: string): readonly string[] =>
-  (sealedPaths.get(type) ?? []).map((path) => path.join('.'));
-
 /**
  * Event data with its sealed fields opened, null where the owner was erased. Only fields that the schema marks as sealed
  * are opened: any other text may come from a caller, who could have inserted another person's sealed text. Throws

@@ -1,6 +1,5 @@
 /** `read.send`: sends that have not ended, for the sweeper that continues them. */
-import type { ProjectedEvent, Projection } from './projection.ts';
-import { splitStreamName } from './projection.ts';
+import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { CopyHabit } from '../commands/sending/sent-copy.ts';
 
@@ -132,7 +131,7 @@ export interface DueSend {
 const LOOK_FOR_DAYS = 7;
 
 /** A query for due sends. */
-export interface DueSendsQuery {
+interface DueSendsQuery {
   readonly now: Date;
   readonly limit: number;
   /** Operations to leave out. */

@@ -2,30 +2,26 @@
 import { changePassword } from '../commands/accounts/change-password.ts';
 import { createSessionToken } from '../commands/accounts/session-token.ts';
 import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';
-import { stepUpSession } from '../commands/accounts/step-up-session.ts';
+import { stepUpSession } from '../commands/accounts/sign-in.ts';
 import { cancelApproval } from '../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../commands/approvals/decide-approval.ts';
 import { wantsToCopy, wantsToExpunge, wantsToMove } from '../commands/approvals/wants-to-act.ts';
-import { wantsToSendDraft } from '../commands/approvals/wants-to-send-draft.ts';
+import { sendDraftCapability, wantsToSendDraft } from '../commands/sending/send-draft.ts';
 import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
-import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
-import { startDraftCapability } from '../commands/drafts/start-draft.ts';
+import { replyToThreadCapability, startDraftCapability } from '../commands/drafts/start-draft.ts';
 import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
-import { sendDraftCapability } from '../commands/sending/send-draft.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
 import {
   endProviderAuthorization,
   startProviderAuthorization,
 } from '../commands/mailboxes/authorize-provider.ts';
-import { createMailbox } from '../commands/mailboxes/create-mailbox.ts';
+import { createMailbox, deleteMailbox, updateMailbox } from '../commands/mailboxes/manage-mailboxes.ts';
 import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
-import { deleteMailbox } from '../commands/mailboxes/remove-mailbox.ts';
 import { putFolderRoles } from '../commands/mailboxes/set-folder-roles.ts';
 import { putCredentials } from '../commands/mailboxes/store-credentials.ts';
 import { testConnection } from '../commands/mailboxes/test-connection.ts';
-import { updateMailbox } from '../commands/mailboxes/update-mailbox.ts';
 import {
   archiveMessages,
   copyMessages,
@@ -36,7 +32,7 @@ import {
 } from '../commands/messages/act-on-messages.ts';
 import { createAgent } from '../commands/organisation/add-agent.ts';
 import { createToken, deleteToken } from '../commands/organisation/manage-tokens.ts';
-import { putPolicy } from '../commands/policy/put-policy.ts';
+import { putPolicy } from '../commands/policy/set-policy.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { emailRequests } from './approvals/email-requests.ts';
 import { downloadApprovalAttachment } from './approvals/approval-attachment.ts';
@@ -53,7 +49,7 @@ import { downloadAttachment, getAttachment } from './messages/get-attachment.ts'
 import { getMessage } from './messages/get-message.ts';
 import { getRawMessage } from './messages/get-raw-message.ts';
 import { listFolders } from './messages/list-folders.ts';
-import { listMessages } from './messages/list-messages.ts';
+import { listMessages } from './messages/read-messages.ts';
 import { getOperation, listOperations } from './operations/read-operations.ts';
 import { resolveOperation } from './operations/resolve-route.ts';
 import { getAgent, listAgents } from './organisation/list-agents.ts';

@@ -41,6 +41,7 @@ function reportAll(finished: readonly FinishedJob[]): number {
   const skipped = finished.flatMap((job) => job.skipped);
   const failures = [
     ...finished.flatMap((job) => job.failures),
+    ...(finished.length === 0 ? ['No test file was chosen.'] : []),
     ...(isCi ? skipped.map((title) => `${title}\nwas skipped, which CI does not accept.`) : []),
   ];
   if (!isCi && skipped.length > 0) print(`\nNot run here:\n  ${skipped.join('\n  ')}`);

@@ -1,4 +1,4 @@
-/** A person's account. Name and address are sealed: erasing the person's key erases the person, not the trail. */
+/** A person's account. Name and address are sealed: erasing the person's key erases the person, but not the trail. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
@@ -7,7 +7,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 
-export const AccountRegistered = defineEvent({
+const AccountRegistered = defineEvent({
   type: 'AccountRegistered',
   summary: 'An account was created for a person.',
   data: z.object({ email: sealedText, name: sealedText }),
@@ -19,7 +19,7 @@ export const EmailReserved = defineEvent({
   data: z.object({ owner_id: z.string() }),
 });
 
-export const PasswordSet = defineEvent({
+const PasswordSet = defineEvent({
   type: 'PasswordSet',
   summary: 'A person got a new password. Its hash is stored in the vault, never in an event.',
   data: z.object({ by: z.enum(['setup', 'link', 'change']) }),
@@ -48,7 +48,7 @@ export function registerAccount(
   return [{ type: 'AccountRegistered', data: command }];
 }
 
-/** Throws `not_found` for an account nobody registered. */
+/** Throws `not_found` for an account that was not registered. */
 export function setPassword(
   state: AccountState,
   by: 'setup' | 'link' | 'change',
@@ -57,11 +57,11 @@ export function setPassword(
   return [{ type: 'PasswordSet', data: { by } }];
 }
 
-/** The name of the reservation of an address, the same however it is written. */
+/** The name of the reservation of an address, in every spelling of it. */
 export const emailKey = ({ ids }: Pick<Ports, 'ids'>, email: string): string =>
   ids.reservationName(email.trim().toLowerCase());
 
-export interface EmailReservation {
+interface EmailReservation {
   readonly ownerId: string | null;
 }
 
@@ -72,7 +72,7 @@ export const emailReservation: Aggregate<EmailReservation, typeof EmailReserved>
   evolve: (_, fact) => ({ ownerId: fact.data.owner_id }),
 };
 
-/** The same owner may resume; anybody else is refused. */
+/** The same owner may resume; any other is refused. */
 export function reserveEmail(
   state: EmailReservation,
   ownerId: string,

@@ -1,16 +1,21 @@
-/** A password by a one-time link (public), or another one by whoever knows the old one. */
+/** A password set with a one-time link (public), or changed by the person who knows the old one. */
 import { z } from 'zod';
-import { defineCapability } from '../kernel/capability.ts';
+import { defineCapability, Nothing, replayNothing } from '../kernel/capability.ts';
 import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
-import { Nothing, replayNothing } from '../values/empty-response.ts';
 import type { Ports } from '../ports/ports.ts';
 import { definePublicRoute } from '../kernel/public-route.ts';
 import type { HashedPassword } from '../ports/sign-in-port.ts';
-import { requireSession } from '../kernel/step-up.ts';
+import { requireSession } from '../kernel/live-caller.ts';
 import { account, type AccountState, setPassword } from './account.ts';
-import { confirmPassword, GivenPassword, invalidLink, NewPassword } from './credentials.ts';
-import { endSessions, openSessionsOf } from './end-sessions.ts';
-import { memberOf, personAuthor } from './anonymous-author.ts';
+import {
+  confirmPassword,
+  GivenPassword,
+  invalidLink,
+  memberOf,
+  NewPassword,
+  personAuthor,
+} from './credentials.ts';
+import { endSessions, openSessionsOf } from './session.ts';
 
 const ResetInput = z.strictObject({ token: z.string().min(1).max(200), password: NewPassword });
 const ChangeInput = z.strictObject({ old: GivenPassword, new: NewPassword });
@@ -29,7 +34,7 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
     const { ports, source } = context;
     const on = { account: `link ${source}`, source: null };
     const link = await ports.attempts.attempt(on, () => ports.links.find('password', token));
-    // Whatever can fail comes before the link is used up.
+    // Every step that can fail comes before the link is used up.
     const hashed = link && (await ports.secrets.hashPassword(password));
     const taken = hashed && (await ports.links.takeForPassword(token, hashed));
     if (taken === null) {
@@ -72,7 +77,7 @@ export const changePassword = defineCapability<z.output<typeof ChangeInput>, Not
   },
 });
 
-export interface NewPasswordOf {
+interface NewPasswordOf {
   readonly userId: string;
   readonly hashed: HashedPassword;
   readonly by: SetBy;
@@ -80,7 +85,7 @@ export interface NewPasswordOf {
 type SetBy = 'setup' | 'link' | 'change';
 type PasswordPorts = Pick<Ports, 'events' | 'ids' | 'clock' | 'directory'>;
 
-/** The hash goes to the vault, the fact to the log. Cut off between the two, the password holds and the trail lacks the line. */
+/** The hash goes to the vault, the fact to the log. After an interruption between the two the password is valid without an event. */
 export async function storePassword(
   ports: PasswordPorts & Pick<Ports, 'secrets'>,
   author: Author,
@@ -90,7 +95,7 @@ export async function storePassword(
   await notePasswordSet(ports, author, { userId, by });
 }
 
-/** Resolves when the directory knows of every session that began, anywhere, before the password was set. */
+/** Resolves when the directory contains every session that began, in any process, before the password was set. */
 async function notePasswordSet(
   ports: PasswordPorts,
   author: Author,
@@ -100,3 +105,35 @@ async function notePasswordSet(
   const { position } = await decideAndAppend(ports, author, account, { id: userId, decide });
   if (position !== null) await ports.directory.waitFor(position);
 }
+
+const LinkInput = z.strictObject({ token: z.string().min(1).max(200) });
+
+const PasswordLink = z.object({
+  user: z.object({ name: z.string(), email: z.string() }),
+  org: z.object({ name: z.string() }).nullable().describe('Null for a person who is of none.'),
+});
+type PasswordLink = z.output<typeof PasswordLink>;
+
+/** POST /auth/password/reset/link: shows whose password the link sets, so that its holder does not set another person's. */
+export const readPasswordLink = definePublicRoute<z.output<typeof LinkInput>, PasswordLink>({
+  name: 'read_password_link',
+  title: 'Read a password link',
+  summary: 'Returns the person and the organisation of a one-time link for a password, without using it up.',
+  description:
+    'Returns for whom the link was made. The token is in the body, so that no log contains it, and stays valid until a password is set with it.',
+  rest: { method: 'post', path: '/auth/password/reset/link', status: 200 },
+  input: LinkInput,
+  output: PasswordLink,
+  handle: async ({ token }, { ports, source }) => {
+    const on = { account: `link ${source}`, source: null };
+    const link = await ports.attempts.attempt(on, () => ports.links.find('password', token));
+    const { state } = ports.directory;
+    const user = state.people.get(link?.subject ?? '');
+    if (user === undefined) {
+      ports.accessLog.countRefusal('invalid_credentials', source);
+      throw invalidLink();
+    }
+    const org = state.organisations.get(memberOf(state, user.id)?.orgId ?? '');
+    return { user: { name: user.name, email: user.email }, org: org ? { name: org.name } : null };
+  },
+});

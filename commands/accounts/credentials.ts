@@ -1,7 +1,13 @@
-/** The one refusal of whoever cannot show to be whom they say: it tells nobody which accounts exist (`contract.md` 18). */
+/**
+ * What the routes of signing in share: the fields, the author of events without a session, and one refusal that does not
+ * reveal which accounts exist (`contract.md` 18).
+ */
 import { GatewayError } from '../values/errors.ts';
 import type { Context } from '../kernel/capability.ts';
 import { z } from 'zod';
+import type { Author } from '../kernel/decide-and-append.ts';
+import type { DirectoryState } from '../ports/directory.ts';
+import type { PublicContext } from '../kernel/public-route.ts';
 
 export const invalidCredentials = (): GatewayError =>
   new GatewayError('invalid_credentials', 'E-mail address or password is wrong.');
@@ -12,13 +18,12 @@ export const invalidLink = (): GatewayError =>
     'This link was used already, has expired or never existed; ask for a new one.',
   );
 
-/** Within a session everybody knows whose password it is. */
-export const wrongPassword = (): GatewayError =>
-  new GatewayError('invalid_credentials', 'The password is wrong.');
+/** Within a session the account is known. */
+const wrongPassword = (): GatewayError => new GatewayError('invalid_credentials', 'The password is wrong.');
 
 /**
- * Throws `invalid_credentials`, `rate_limited` or `overloaded`. Tries are counted by the person and apart from those at the
- * door, so nobody outside can slow them down.
+ * Throws `invalid_credentials`, `rate_limited` or `overloaded`. Attempts are counted per person and separately from sign-ins,
+ * so a stranger cannot slow them down.
  */
 export async function confirmPassword({ caller, ports }: Context, password: string): Promise<void> {
   const { id } = caller.principal;
@@ -27,11 +32,11 @@ export async function confirmPassword({ caller, ports }: Context, password: stri
   if (verified === null) throw wrongPassword();
 }
 
-/** Counted in code points, so that no script is at a disadvantage. */
+/** In code points, so that every script counts alike. */
 export const MIN_PASSWORD_LENGTH = 15;
 const MOST_BYTES = 1_024;
 
-/** Composing takes the square of a run of marks, so what is over the bound is not composed; long enough it is. */
+/** Composition is quadratic in a run of marks, so a text over the bound is not composed; it is long enough in any case. */
 const lengthOf = (password: string): number =>
   isBounded(password) ? Array.from(password.normalize('NFC')).length : password.length;
 
@@ -39,25 +44,58 @@ const isBounded = (password: string): boolean => Buffer.byteLength(password) <= 
 
 export const isLongEnough = (password: string): boolean => lengthOf(password) >= MIN_PASSWORD_LENGTH;
 
-/** A password being given for the first time. */
+/** A new password. */
 export const NewPassword = z
   .string()
-  // Rules behind one that aborts are not looked at.
+  // After an issue that aborts, later rules are not tested.
   .refine(isBounded, { abort: true, error: `A password has at most ${String(MOST_BYTES)} bytes.` })
   .refine((text) => text.isWellFormed(), 'This is not well-formed Unicode.')
   .refine(isLongEnough, `A password needs at least ${String(MIN_PASSWORD_LENGTH)} characters.`)
   .describe(`At least ${String(MIN_PASSWORD_LENGTH)} characters, whatever they are.`);
 
-/** A password to be checked: rules of today say nothing about one given earlier. */
+/** A password to verify: today's rules do not apply to an older one. */
 export const GivenPassword = z.string().min(1).max(MOST_BYTES);
 
-/** RFC 5321 4.5.3.1: 64 characters, the sign, 255 more. */
+/** RFC 5321 4.5.3.1: 64 characters, the @, 255 more. */
 const MOST_CHARS = 320;
 
-/** Enough to notice a slip; whether mail arrives there is another question. */
+/** Only detects typing errors; the address may still not exist. */
 export const isEmailAddress = (text: string): boolean => /^[^\s@]+@[^\s@]+$/.test(text.trim());
 
 export const NewEmail = z.string().max(MOST_CHARS).refine(isEmailAddress, 'This is not an e-mail address.');
 
-/** One to look for: whatever it is, it is unknown or known. */
+/** An address to find: any text is known or unknown. */
 export const GivenEmail = z.string().min(1).max(MOST_CHARS);
+
+export interface Member {
+  readonly userId: string;
+  readonly orgId: string;
+}
+
+/** The person in their oldest organisation (ids are UUIDv7); null without one. */
+export function memberOf({ roles }: DirectoryState, userId: string): Member | null {
+  const [key] = [...roles.keys()].filter((role) => role.endsWith(`/${userId}`)).sort();
+  return key === undefined ? null : { userId, orgId: key.slice(0, key.indexOf('/')) };
+}
+
+/** A person as the author of events, before there is a session. `orgId` is null for a person without an organisation. */
+export async function personAuthor(
+  { requestId, surface, sealClient }: PublicContext,
+  { userId, orgId }: { readonly userId: string; readonly orgId: string | null },
+  sessionId: string | null = null,
+): Promise<Author> {
+  return {
+    orgId,
+    actor: {
+      type: 'person',
+      id: userId,
+      token_id: null,
+      session_id: sessionId,
+      client: await sealClient(userId),
+    },
+    surface,
+    requestId,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+}

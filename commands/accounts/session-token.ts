@@ -2,11 +2,10 @@
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
-import { chosenScopes } from '../kernel/scope-choice.ts';
-import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
+import { chosenScopes, type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
 
 const MOST_SECONDS = 600;
-/** Tokens are made and withdrawn in the session itself: one made by this token would not end with the session. */
+/** Tokens are made and revoked only in the session itself: a token made with this one would not end with the session. */
 const KEPT_BACK: readonly Scope[] = [...SESSION_ONLY_SCOPES, 'tokens:manage'];
 
 const Input = z.strictObject({
@@ -39,7 +38,7 @@ export const createSessionToken = defineCapability<Input, SessionToken>({
     const now = ports.clock.now();
     const held = token.scopes.filter((scope) => !KEPT_BACK.includes(scope));
     const end = Math.min(now.getTime() + ttl_seconds * 1_000, Date.parse(token.expiresAt));
-    // A JWT tells its end in whole seconds.
+    // A JWT expires at a whole second.
     const expiresAt = new Date(Math.floor(end / 1_000) * 1_000);
     const claims = {
       tokenId: token.id,

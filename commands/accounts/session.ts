@@ -1,18 +1,22 @@
-/** A session: a person signed in, with a bearer of its own. The bearer itself is never stored. */
+/** A session of a signed-in person, with its own bearer, which is never stored. */
 import { z } from 'zod';
-import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { type Aggregate, type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
 import { instant, sealedVerifier, verifierInClear } from '../values/event-fields.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Sealed } from '../values/sealed.ts';
-import { STEP_UP_MS } from '../kernel/step-up.ts';
+import { STEP_UP_MS } from '../kernel/live-caller.ts';
+import type { DirectoryState, SessionEntry } from '../ports/directory.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Position } from '../values/position.ts';
+import { ROLES } from '../values/scopes.ts';
 
-/** However often it is used (`contract.md` 2). */
-export const SESSION_MS = 12 * 60 * 60_000;
-/** Without use (`contract.md` 2). */
+/** Lifetime in use (`contract.md` 2). */
+const SESSION_MS = 12 * 60 * 60_000;
+/** Lifetime without use (`contract.md` 2). */
 export const SESSION_IDLE_MS = 30 * 60_000;
 
-export const SessionStarted = defineEvent({
+const SessionStarted = defineEvent({
   type: 'SessionStarted',
   summary: 'A person signed in.',
   data: z.object({
@@ -25,16 +29,16 @@ export const SessionStarted = defineEvent({
   upcasters: [verifierInClear],
 });
 
-export const SessionSteppedUp = defineEvent({
+const SessionSteppedUp = defineEvent({
   type: 'SessionSteppedUp',
   summary: 'A person confirmed the password within a session.',
   data: z.object({ user_id: z.string(), until: instant }),
 });
 
-export const END_REASONS = ['logout', 'revoked', 'password_changed', 'too_many'] as const;
+const END_REASONS = ['logout', 'revoked', 'password_changed', 'too_many'] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
-export const SessionEnded = defineEvent({
+const SessionEnded = defineEvent({
   type: 'SessionEnded',
   summary: 'A session was ended before it expired; requests with it are refused.',
   data: z.object({ user_id: z.string(), reason: z.enum(END_REASONS) }),
@@ -43,7 +47,7 @@ export const SessionEnded = defineEvent({
 export const sessionEvents = [SessionStarted, SessionSteppedUp, SessionEnded] as const;
 type SessionEvent = (typeof sessionEvents)[number];
 
-export interface SessionState {
+interface SessionState {
   readonly userId: string | null;
   readonly expiresAt: string;
   readonly steppedUpUntil: string;
@@ -71,7 +75,7 @@ export const session: Aggregate<SessionState, SessionEvent> = {
   },
 };
 
-/** A session that begins at `now`: the password was just given. Refuses an id that was used before. */
+/** Starts a session at `now`, when the password was just given. Refuses an id that was used before. */
 export function startSession(
   state: SessionState,
   { userId, secretHash, now }: { readonly userId: string; readonly secretHash: Sealed; readonly now: Date },
@@ -90,7 +94,7 @@ export function startSession(
   ];
 }
 
-/** The password was given again, so it counts as fresh for a while. Throws `token_revoked` or `token_expired` when the session is over. */
+/** The password was given again and counts as fresh for a time. Throws `token_revoked` or `token_expired` for an ended session. */
 export function stepUp(state: SessionState, now: Date): readonly Fact<SessionEvent>[] {
   if (state.userId === null || state.isEnded) {
     throw new GatewayError('token_revoked', 'This session is over; sign in again.');
@@ -101,7 +105,7 @@ export function stepUp(state: SessionState, now: Date): readonly Fact<SessionEve
   return [{ type: 'SessionSteppedUp', data: { user_id: state.userId, until: after(now, STEP_UP_MS) } }];
 }
 
-/** A session that is over already stays as it is. */
+/** Adds nothing for an ended session. */
 export function endSession(state: SessionState, reason: EndReason): readonly Fact<SessionEvent>[] {
   if (state.userId === null) throw notFound('session');
   return state.isEnded ? [] : [{ type: 'SessionEnded', data: { user_id: state.userId, reason } }];
@@ -109,3 +113,62 @@ export function endSession(state: SessionState, reason: EndReason): readonly Fac
 
 const after = (now: Date, milliseconds: number): string =>
   new Date(now.getTime() + milliseconds).toISOString();
+
+/**
+ * Ends sessions of one person; resolves when no process serves them any more, with the position of the last event, or null
+ * when all had ended. Throws `store_unavailable`.
+ */
+export async function endSessions(
+  ports: Pick<Ports, 'events' | 'ids' | 'clock' | 'directory'>,
+  author: Author,
+  sessions: readonly Pick<SessionEntry, 'id'>[],
+  reason: EndReason,
+): Promise<Position | null> {
+  let last: Position | null = null;
+  for (const { id } of sessions) {
+    const { position } = await decideAndAppend(ports, author, session, {
+      id,
+      decide: (state) => endSession(state, reason),
+    });
+    last = position ?? last;
+  }
+  if (last !== null) await ports.directory.waitFor(last);
+  return last;
+}
+
+/** The sessions that were not ended; some of them may have expired. */
+export const openSessionsOf = ({ state }: Ports['directory'], userId: string): readonly SessionEntry[] =>
+  (state.personSessions.get(userId)?.sessions ?? []).filter(({ endedAt }) => endedAt === null);
+
+/** A session as its person sees it; the bearer is returned once, at sign-in. */
+export const Session = z.object({
+  id: z.string(),
+  user: z.object({ id: z.string(), name: z.string(), email: z.string() }),
+  org: z.object({ id: z.string(), name: z.string() }),
+  role: z.enum(ROLES),
+  started_at: z.string(),
+  expires_at: z.string().describe('At the latest; half an hour without use ends it sooner.'),
+  stepped_up_until: z
+    .string()
+    .nullable()
+    .describe('Null = the password has to be given again (POST /auth/step-up).'),
+});
+export type Session = z.output<typeof Session>;
+
+/** Null for a person who has left the organisation. */
+export function describeSession(state: DirectoryState, entry: SessionEntry, now: Date): Session | null {
+  const user = state.people.get(entry.userId);
+  const org = state.organisations.get(entry.orgId);
+  const role = state.roles.get(`${entry.orgId}/${entry.userId}`);
+  if (!user || !org || !role) return null;
+  const isFresh = entry.steppedUpUntil !== null && Date.parse(entry.steppedUpUntil) > now.getTime();
+  return {
+    id: entry.id,
+    user: { id: user.id, name: user.name, email: user.email },
+    org: { id: org.id, name: org.name },
+    role,
+    started_at: entry.startedAt,
+    expires_at: entry.expiresAt,
+    stepped_up_until: isFresh ? entry.steppedUpUntil : null,
+  };
+}

@@ -1,15 +1,30 @@
-/** POST /auth/login: a person signs in. Every failure has the same answer and the same delay (`contract.md` 18). */
+/** A person signs in (POST /auth/login), or steps up. Every failure has the same answer and the same delay (`contract.md` 18). */
 import { z } from 'zod';
-import { recordRefusal } from '../kernel/record-refusal.ts';
+import { recordRefusal } from '../kernel/access-events.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
 import type { VerifiedPassword } from '../ports/sign-in-port.ts';
 import { emailKey, emailReservation } from './account.ts';
-import { endSessions, openSessionsOf } from './end-sessions.ts';
-import { GivenEmail, GivenPassword, invalidCredentials } from './credentials.ts';
-import { type Member, memberOf, personAuthor } from './anonymous-author.ts';
-import { session, startSession } from './session.ts';
-import { describeSession, Session } from './session-payload.ts';
+import {
+  describeSession,
+  endSessions,
+  openSessionsOf,
+  session,
+  Session,
+  startSession,
+  stepUp,
+} from './session.ts';
+import {
+  confirmPassword,
+  GivenEmail,
+  GivenPassword,
+  invalidCredentials,
+  type Member,
+  memberOf,
+  personAuthor,
+} from './credentials.ts';
+import { answerWhenKnown, defineCapability } from '../kernel/capability.ts';
+import { requireSession } from '../kernel/live-caller.ts';
 
 const Input = z.strictObject({ email: GivenEmail, password: GivenPassword });
 type Input = z.output<typeof Input>;
@@ -21,7 +36,7 @@ const SignedIn = z.object({
 });
 type SignedIn = z.output<typeof SignedIn>;
 
-/** One more ends the oldest: a person has a few browsers, a script that signs in all day has hundreds. */
+/** One more session ends the oldest: a person has a few browsers, a script that signs in all day would have hundreds. */
 const MOST_SESSIONS = 100;
 
 export const signIn = definePublicRoute<Input, SignedIn>({
@@ -69,7 +84,7 @@ async function begin(context: PublicContext, { person, verified }: Entrant): Pro
   });
   context.notePosition(position);
   if (position !== null) await ports.directory.waitFor(position);
-  // A password set meanwhile ended the sessions of that moment, and this one may not have been among them.
+  // A password that was set meanwhile ended the sessions of that moment, perhaps without this one.
   if (!(await verified.isCurrent())) {
     await endSessions(ports, author, [{ id: sessionId }], 'password_changed');
     throw invalidCredentials();
@@ -79,12 +94,12 @@ async function begin(context: PublicContext, { person, verified }: Entrant): Pro
   await endSessions(ports, author, open.slice(0, -MOST_SESSIONS), 'too_many');
   const entry = state.sessions.get(sessionId);
   const described = entry && describeSession(state, entry, ports.clock.now());
-  // The person was removed from the organisation meanwhile.
+  // The person has left the organisation meanwhile.
   if (!described) throw invalidCredentials();
   return { session_token: token, session: described, expires_at: described.expires_at };
 }
 
-/** A failure on a known account is an event, of an unknown one a count (`contract.md` 12); neither is seen in the answer. */
+/** A failure on a known account is an event, on an unknown one a count (`contract.md` 12); the response is the same. */
 function noteFailure(context: PublicContext, person: Member | null): void {
   const { ports, source } = context;
   const { code } = invalidCredentials();
@@ -100,3 +115,36 @@ function noteFailure(context: PublicContext, person: Member | null): void {
     });
   });
 }
+
+const StepUpInput = z.strictObject({ password: GivenPassword });
+const SteppedUp = z.object({ stepped_up_until: z.string() });
+type SteppedUp = z.output<typeof SteppedUp>;
+
+/** POST /auth/step-up: enters the password again, for requests that require a fresh one (`contract.md` 18). */
+export const stepUpSession = defineCapability<z.output<typeof StepUpInput>, SteppedUp>({
+  name: 'step_up',
+  title: 'Confirm the password',
+  summary: 'Enters the password again, for calls that need a fresh one.',
+  description:
+    'For 15 minutes this session may decide approvals, set the policy, issue tokens and change credentials, as far as your ' +
+    'role goes. Signing in counts as the first time.',
+  effect: 'write',
+  access: 'session',
+  rest: { method: 'post', path: '/auth/step-up' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: StepUpInput,
+  output: SteppedUp,
+  handle: async ({ password }, context) => {
+    const { caller, ports, writer, author } = context;
+    const { id } = requireSession(caller);
+    await confirmPassword(context, password);
+    const now = ports.clock.now();
+    const { state, position } = await decideAndAppend(writer, author, session, {
+      id,
+      decide: (current) => stepUp(current, now),
+    });
+    await answerWhenKnown(context, position);
+    return { stepped_up_until: state.steppedUpUntil };
+  },
+});

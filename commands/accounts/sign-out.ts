@@ -1,29 +1,31 @@
 /** Ending sessions: logout, one of them, all of them. */
 import { z } from 'zod';
-import { type Context, defineCapability } from '../kernel/capability.ts';
+import { type Context, defineCapability, Nothing } from '../kernel/capability.ts';
 import type { SessionEntry } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';
-import { Nothing } from '../values/empty-response.ts';
-import { requireSession } from '../kernel/step-up.ts';
-import { endSessions, openSessionsOf } from './end-sessions.ts';
-import type { EndReason } from './session.ts';
+import { requireSession } from '../kernel/live-caller.ts';
+import { type EndReason, endSessions, openSessionsOf } from './session.ts';
 
 const NoInput = z.strictObject({});
 type NoInput = z.output<typeof NoInput>;
 const Named = z.strictObject({ session_id: z.string().min(1).max(64) });
+
+const ENDING = {
+  effect: 'write',
+  access: 'session',
+  tool: null,
+  idempotency: { kind: 'none' },
+  output: Nothing,
+} as const;
 
 export const signOut = defineCapability<NoInput, Nothing>({
   name: 'sign_out',
   title: 'Sign out',
   summary: 'Ends this session.',
   description: 'Ends this session; every token made from it ends with it.',
-  effect: 'write',
-  access: 'session',
   rest: { method: 'post', path: '/auth/logout', status: 204 },
-  tool: null,
-  idempotency: { kind: 'none' },
+  ...ENDING,
   input: NoInput,
-  output: Nothing,
   handle: (_, context) => end(context, [requireSession(context.caller)], 'logout'),
 });
 
@@ -32,13 +34,9 @@ export const deleteSession = defineCapability<z.output<typeof Named>, Nothing>({
   title: 'End a session',
   summary: 'Ends one of your sessions.',
   description: 'Ends one of your sessions, also this one: later requests with it are refused.',
-  effect: 'write',
-  access: 'session',
   rest: { method: 'delete', path: '/auth/sessions/:session_id', status: 204 },
-  tool: null,
-  idempotency: { kind: 'none' },
+  ...ENDING,
   input: Named,
-  output: Nothing,
   handle: async ({ session_id }, context) => {
     const entry = context.ports.directory.state.sessions.get(session_id);
     if (entry?.userId !== context.caller.principal.id) throw notFound('session');
@@ -51,13 +49,9 @@ export const revokeSessions = defineCapability<NoInput, Nothing>({
   title: 'End all sessions',
   summary: 'Ends all your sessions, including this one.',
   description: 'Ends all your sessions, including this one; tokens issued to you stay.',
-  effect: 'write',
-  access: 'session',
   rest: { method: 'post', path: '/auth/sessions/revoke-all', status: 204 },
-  tool: null,
-  idempotency: { kind: 'none' },
+  ...ENDING,
   input: NoInput,
-  output: Nothing,
   handle: (_, context) =>
     end(context, openSessionsOf(context.ports.directory, context.caller.principal.id), 'revoked'),
 });

@@ -1,20 +1,18 @@
 /** cancel_approval: withdraws an approval before anything of it ran. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../values/errors.ts';
 import { Approval } from '../operations/approval-payload.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { operation } from '../operations/operation.ts';
-import { decideCancel } from '../operations/end-approval.ts';
-import { releaseDraftOf } from '../sending/release-draft.ts';
-import { ApprovalId, findApproval, type FoundApproval, showApproval } from './find-approval.ts';
-import { holdsOn } from './operation-sight.ts';
+import { decideCancel } from '../operations/approval-decisions.ts';
+import { releaseDraftOf } from '../drafts/end-review.ts';
+import { ApprovalId, assertMayAct, changedOnce, findApproval, showApproval } from './find-approval.ts';
 
 const Input = z.strictObject({
   approval_id: ApprovalId,
   reason: z.string().min(1).max(1_000).optional().describe('Kept with the approval.'),
 });
-export type CancelInput = z.output<typeof Input>;
+type CancelInput = z.output<typeof Input>;
 
 export const cancelApproval = defineCapability<CancelInput, Approval>({
   name: 'cancel_approval',
@@ -31,13 +29,7 @@ export const cancelApproval = defineCapability<CancelInput, Approval>({
     surface: 'granular',
     hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
   },
-  idempotency: {
-    kind: 'claim',
-    replay: async (_, { approval_id }, context, settled) => {
-      const found = await findApproval(context, approval_id);
-      return settled ? await showApproval(context, found.operationId, found.loaded.state) : null;
-    },
-  },
+  idempotency: changedOnce,
   input: Input,
   output: Approval,
   handle: (input, context) => cancelAsCaller(context, input),
@@ -48,9 +40,12 @@ export async function cancelAsCaller(
   context: Context,
   { approval_id, reason: why }: CancelInput,
 ): Promise<Approval> {
-  const { ports, author } = context;
+  const { ports, author, caller } = context;
   const found = await findApproval(context, approval_id);
-  assertMayCancel(context, found);
+  const { requesterId, behindId } = found;
+  // A person who lost the grant can still withdraw what was requested in their name.
+  const isOwn = caller.actor === 'person' && caller.principal.id === behindId;
+  if (!isOwn) assertMayAct(context, found, 'approvals:cancel', [requesterId, behindId]);
   decideCancel(found.loaded.state, { reason: null, now: ports.clock.now() });
   const reason = why === undefined ? null : await ports.personal.seal(author.actor.id, why);
   await context.claim('req', found.mailboxId);
@@ -63,19 +58,4 @@ export async function cancelAsCaller(
   await releaseDraftOf(ports, author, operationId, state);
   context.notePosition(position);
   return await showApproval(context, operationId, state);
-}
-
-/** The requester, the person behind it or any person, by the grant on it. Throws `insufficient_scope`. */
-function assertMayCancel({ caller }: Context, { mailboxId, requesterId, behindId }: FoundApproval): void {
-  const { actor, principal } = caller;
-  // A person who lost the grant can still withdraw what was requested in their name.
-  if (actor === 'person' && principal.id === behindId) return;
-  const details = { required: ['approvals:cancel'] };
-  if (!holdsOn(caller, mailboxId, 'approvals:cancel')) {
-    const message = 'This token lacks the scope approvals:cancel on that mailbox.';
-    throw new GatewayError('insufficient_scope', message, { details });
-  }
-  if (principal.id === requesterId || principal.id === behindId || actor === 'person') return;
-  const message = 'Only the requester or a person may withdraw an approval.';
-  throw new GatewayError('insufficient_scope', message, { details });
 }

@@ -1,16 +1,22 @@
-/** approval_commit: runs exactly what was approved. A repeat returns the present status and runs nothing. */
+/**
+ * Runs exactly what was approved, for a caller (`approval_commit`) or when its time has come. A repeat returns
+ * the present status and runs nothing.
+ */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../values/errors.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
-import { assertCommittable } from '../operations/run-commit.ts';
-import { approvalReply, approvalStatusOf } from '../operations/approval-reply.ts';
+import { approvalReply, approvalStatusOf, assertContentHash } from '../operations/approval-reply.ts';
 import { type ApprovalStatus, isUnrun } from '../operations/approval-state.ts';
-import { assertContentHash } from '../operations/refuse-status.ts';
-import { OperationReply, type OperationState } from '../operations/operation.ts';
-import { commitOf } from './commit-due.ts';
-import { ApprovalId, findApproval, type FoundApproval } from './find-approval.ts';
-import { holdsOn } from './operation-sight.ts';
+import type { Commit } from '../operations/commit-kind.ts';
+import { operation, OperationReply, type OperationState } from '../operations/operation.ts';
+import { assertCommittable, runCommit } from '../operations/run-commit.ts';
+import { actionsCommit } from '../messages/commit-actions.ts';
+import { releaseDraftOf } from '../drafts/end-review.ts';
+import { sendCommit } from '../sending/commit-send.ts';
+import { ApprovalId, assertMayAct, findApproval } from './find-approval.ts';
 
 const Input = z.strictObject({
   approval_id: ApprovalId,
@@ -20,7 +26,7 @@ const Input = z.strictObject({
     .optional()
     .describe('Refuse with version_conflict when the approval has another content_hash.'),
 });
-export type CommitInput = z.output<typeof Input>;
+type CommitInput = z.output<typeof Input>;
 
 export const commitApproval = defineCapability<CommitInput, OperationReply>({
   name: 'approval_commit',
@@ -52,10 +58,10 @@ export async function commitAsCaller(
 ): Promise<OperationReply> {
   const { ports, author } = context;
   const found = await findApproval(context, approval_id);
-  assertMayCommit(context, found);
+  assertMayAct(context, found, 'approvals:commit', [found.requesterId]);
   const { state, position } = found.loaded;
   const now = ports.clock.now();
-  if (hasRunByItself(state, now)) {
+  if (hasRunAutomatically(state, now)) {
     if (content_hash !== undefined) assertContentHash(content_hash, found.approval.requested);
     context.notePosition(position);
     return approvalReply(found.operationId, state, now);
@@ -75,7 +81,7 @@ export async function commitAsCaller(
 }
 
 /** The gateway commits it automatically and has begun: the caller is too late and gets the progress. */
-function hasRunByItself(state: OperationState, now: Date): boolean {
+function hasRunAutomatically(state: OperationState, now: Date): boolean {
   const status = approvalStatusOf(state, now);
   return state.approval?.terms.auto_commit === true && status !== null && BEGUN.has(status);
 }
@@ -95,7 +101,7 @@ export async function committedBefore(
   settled: boolean,
 ): Promise<OperationReply | null> {
   const found = await findApproval(context, approval_id);
-  assertMayCommit(context, found);
+  assertMayAct(context, found, 'approvals:commit', [found.requesterId]);
   const { state, position } = found.loaded;
   const now = context.ports.clock.now();
   if (!settled && isLeftAlone(state, now)) return null;
@@ -109,14 +115,37 @@ function isLeftAlone(state: OperationState, now: Date): boolean {
   return status === 'pending_commit' ? state.approval?.phase === 'granted' : isUnrun(status);
 }
 
-/** Allows the requester and any person, by the grant on that mailbox. Throws `insufficient_scope`. */
-function assertMayCommit({ caller }: Context, { mailboxId, requesterId }: FoundApproval): void {
-  const details = { required: ['approvals:commit'] };
-  if (!holdsOn(caller, mailboxId, 'approvals:commit')) {
-    const message = 'This token lacks the scope approvals:commit on that mailbox.';
-    throw new GatewayError('insufficient_scope', message, { details });
+/**
+ * Commits an approval that is due. Returns true when nothing is left to do now: it ran or it ended. Returns
+ * false when a temporary error prevented it and it must be tried again after a pause. Throws for a defect.
+ */
+export async function commitDue(
+  ports: Ports,
+  due: Pick<Commit, 'operationId' | 'author' | 'notePosition'>,
+): Promise<boolean> {
+  try {
+    await commitOf(ports, { ...due, by: 'schedule' });
+    return true;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { code } = error;
+    ports.log.info('approval: automatic commit did not run', { operation_id: due.operationId, code });
+    return !ERROR_TABLE[code].retryable;
   }
-  if (caller.principal.id === requesterId || caller.actor === 'person') return;
-  const message = 'Only the requester or a signed-in person may commit an approval.';
-  throw new GatewayError('insufficient_scope', message, { details });
+}
+
+/** Throws what `runCommit` throws. When the approval of a send ended by it, the draft is released. */
+async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {
+  const loaded = commit.loaded ?? (await loadAggregate(ports.events, operation, commit.operationId));
+  const first = { ...commit, loaded };
+  if (loaded.state.approval?.requested.draft_id == null) return await runCommit(ports, first, actionsCommit);
+  try {
+    return await runCommit(ports, first, sendCommit);
+  } catch (error) {
+    if (error instanceof GatewayError) {
+      const { state } = await loadAggregate(ports.events, operation, commit.operationId);
+      await releaseDraftOf(ports, commit.author, commit.operationId, state);
+    }
+    throw error;
+  }
 }

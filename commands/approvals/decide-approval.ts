@@ -1,17 +1,15 @@
-/** The approver's verb: a signed-in person approves or rejects exactly the content that the hash names. */
+/** A signed-in person approves or rejects exactly the content that the hash names (`contract.md` 9 and 10). */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { loadAggregate } from '../kernel/decide-and-append.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
+import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { Approval } from '../operations/approval-payload.ts';
 import { commitAtOf } from '../operations/approval-state.ts';
-import { castVote } from '../operations/cast-vote.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { castVote } from '../operations/approval-decisions.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
-import { releaseDraftOf } from '../sending/release-draft.ts';
-import { commitDue } from './commit-due.ts';
+import { releaseDraftOf } from '../drafts/end-review.ts';
+import { commitDue } from './commit-approval.ts';
+import { ApprovalId, changedOnce, findApproval, type FoundApproval, showApproval } from './find-approval.ts';
 import { invalidateMissingTargets } from './invalidate-missing-targets.ts';
-import { ApprovalId, findApproval, type FoundApproval, showApproval } from './find-approval.ts';
 
 const Input = z
   .strictObject({
@@ -37,13 +35,7 @@ export const decideApproval = defineCapability<Input, Approval>({
   access: { any: ['approvals:decide'] },
   rest: { method: 'post', path: '/approvals/:approval_id/decision' },
   tool: null,
-  idempotency: {
-    kind: 'claim',
-    replay: async (_, { approval_id }, context, settled) => {
-      const found = await findApproval(context, approval_id);
-      return settled ? await showApproval(context, found.operationId, found.loaded.state) : null;
-    },
-  },
+  idempotency: changedOnce,
   input: Input,
   output: Approval,
   handle: async (input, context) => {
@@ -112,9 +104,9 @@ async function atMost(
   work: Promise<unknown>,
 ): Promise<void> {
   const timer = new AbortController();
-  const told = work.catch((error: unknown) => {
+  const done = work.catch((error: unknown) => {
     log.error('approval: internal error in the commit after the last vote', { error: String(error) });
   });
-  await Promise.race([told, clock.sleep(milliseconds, timer.signal)]);
+  await Promise.race([done, clock.sleep(milliseconds, timer.signal)]);
   timer.abort();
 }

@@ -2,13 +2,12 @@
 import { z } from 'zod';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate, type Loaded } from '../kernel/decide-and-append.ts';
-import { notFound } from '../values/errors.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import type { ApprovalState } from '../operations/approval-state.ts';
 import { personBehind } from '../operations/eligible-approvers.ts';
-import { operation, type OperationState } from '../operations/operation.ts';
-import { operationOfApproval } from '../operations/operation-id.ts';
+import { operation, operationOfApproval, type OperationState } from '../operations/operation.ts';
 import { approvalRecord } from '../operations/approval-record.ts';
-import { sightOf } from './operation-sight.ts';
+import { holdsOn, sightOf } from './operation-sight.ts';
 import { type Approval, approvalPayload } from '../operations/approval-payload.ts';
 
 export const ApprovalId = z.string().max(64).describe('The chk_ id of an approval.');
@@ -49,3 +48,33 @@ export const showApproval = async (
     ...{ record: approvalRecord(operationId, state), supersededBy: null, now: ports.clock.now() },
     viewerId: caller.principal.id,
   });
+
+/** A vote or a withdrawal: a repeated key is answered with the approval as it is now. */
+export const changedOnce = {
+  kind: 'claim',
+  replay: async (
+    _: string,
+    { approval_id }: { readonly approval_id: string },
+    context: Context,
+    settled: boolean,
+  ): Promise<Approval | null> => {
+    const { operationId, loaded } = await findApproval(context, approval_id);
+    return settled ? await showApproval(context, operationId, loaded.state) : null;
+  },
+} as const;
+
+/** Allows these principals and any signed-in person, by the grant on the mailbox. Throws `insufficient_scope`. */
+export function assertMayAct(
+  { caller }: Asking,
+  { mailboxId }: FoundApproval,
+  scope: 'approvals:cancel' | 'approvals:commit',
+  principalIds: readonly string[],
+): void {
+  const refused = (message: string): GatewayError =>
+    new GatewayError('insufficient_scope', message, { details: { required: [scope] } });
+  if (!holdsOn(caller, mailboxId, scope)) {
+    throw refused(`This token lacks the scope ${scope} on that mailbox.`);
+  }
+  if (principalIds.includes(caller.principal.id) || caller.actor === 'person') return;
+  throw refused('Only the requester or a signed-in person may commit or withdraw an approval.');
+}

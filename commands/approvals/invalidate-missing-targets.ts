@@ -1,22 +1,20 @@
-/** Ends an open approval when something it depends on is gone (`contract.md` 10). */
-import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
+/** Ends an open approval whose deadline has passed, or when something it depends on is gone (`contract.md` 10). */
+import { decideAndAppend, loadAggregate, type Loaded, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
-import { releaseDraftOf } from '../sending/release-draft.ts';
-import { sendCommit } from '../sending/commit-send.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
+import { approvalStatusOf } from '../operations/approval-reply.ts';
 import { isOpen } from '../operations/approval-state.ts';
+import type { CommitKind } from '../operations/commit-kind.ts';
+import { decideExpiry, decideInvalidation } from '../operations/approval-decisions.ts';
+import type { Manifest } from '../operations/manifest.ts';
+import { operation, type OperationState } from '../operations/operation.ts';
+import { assertRightsKnown } from '../operations/requester.ts';
 import { groundOf } from '../operations/revalidate-approval.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
-import type { CommitKind } from '../operations/commit-kind.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { decideInvalidation } from '../operations/end-approval.ts';
-import type { Manifest } from '../operations/manifest.ts';
-import { approvalStatusOf } from '../operations/approval-reply.ts';
-import { assertRightsKnown } from '../operations/requester.ts';
-import { operation, type OperationState } from '../operations/operation.ts';
+import { releaseDraftOf } from '../drafts/end-review.ts';
+import { sendCommit } from '../sending/commit-send.ts';
 
-export interface MaybeLost {
+interface MaybeLost {
   readonly operationId: string;
   readonly orgId: string | null;
   /** The state as read just before, if the caller has it. */
@@ -63,4 +61,17 @@ async function lostOf<Content extends Manifest>(
   const ground = await groundOf(ports, { operationId, approval: state.approval, state, now }, kind);
   if (typeof ground !== 'string') return await kind.lost(ports, ground, asking);
   return ground === 'manifest_mismatch' ? null : ground;
+}
+
+/** Ends an approval whose deadline has passed. */
+export async function endOverdue(
+  ports: Ports,
+  { operationId, orgId }: { readonly operationId: string; readonly orgId: string | null },
+): Promise<void> {
+  const author = systemAuthor(ports, orgId);
+  const { state } = await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    decide: decideExpiry,
+  });
+  await releaseDraftOf(ports, author, operationId, state);
 }

@@ -7,7 +7,7 @@ import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { MailboxScope } from '../values/scopes.ts';
-import { asReached } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/folders.ts';
 import { draft } from '../drafts/draft.ts';
 import { liesWithin } from '../drafts/load-draft.ts';
 import type { ApprovalRecord } from '../operations/approval-record.ts';
@@ -59,7 +59,7 @@ export function operationsVisibleTo(
 }
 
 /** The facts that decide who may see an operation. */
-export interface SightedOperation extends Pick<OperationState, 'mailboxId'> {
+interface SightedOperation extends Pick<OperationState, 'mailboxId'> {
   readonly submitted: { readonly orgId: string | null; readonly by: { readonly id: string } } | null;
   readonly approval: Pick<ApprovalRecord, 'requested'> | null;
   readonly send: { readonly draftId: string } | null;

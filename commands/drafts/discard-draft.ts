@@ -2,14 +2,16 @@
 import { z } from 'zod';
 import { Draft, draftETag } from '../operations/draft-shape.ts';
 import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';
 import { type Admit, admittedAs, expectedOf, loadDraft } from './load-draft.ts';
-import { changedBefore } from './changed-before.ts';
+import { changedOnce } from './edit-draft.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
-import { endReviewOf } from './supersede-approval.ts';
+import { endReviewOf } from './end-review.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
 
 /**
  * Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. A discarded draft stays
@@ -43,10 +45,7 @@ const common: Pick<
 > = {
   effect: 'write',
   access: { any: ['drafts:discard'] },
-  idempotency: {
-    kind: 'claim',
-    replay: (id, { draft_id }, context, settled) => changedBefore(context, draft_id, { id, settled }),
-  },
+  idempotency: changedOnce,
   output: Draft,
   etag: draftETag,
   ifMatch: true,
@@ -80,3 +79,23 @@ export const deleteDraftCapability = defineCapability<DiscardDraftInput, Draft>(
   tool: null,
   input: z.strictObject({ draft_id: DraftId }),
 });
+
+interface OrphanedDraft {
+  readonly draftId: string;
+  readonly orgId: string | null;
+}
+
+/**
+ * Discards a draft whose mailbox was removed (`contract.md` 4). A draft that is being sent is left to its
+ * send.
+ */
+export async function discardOrphan(ports: Ports, { draftId, orgId }: OrphanedDraft): Promise<void> {
+  try {
+    await decideAndAppend(ports, systemAuthor(ports, orgId), draft, {
+      id: draftId,
+      decide: (state) => decideDiscard(state, 'mailbox_removed', null),
+    });
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'draft_locked') throw error;
+  }
+}

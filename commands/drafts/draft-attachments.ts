@@ -4,19 +4,19 @@ import { sniffedType } from '../mail/attachment-types.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
-import { asReached } from '../kernel/searched-folders.ts';
+import { GatewayError, invalidField, notFound } from '../values/errors.ts';
+import { asReached } from '../kernel/folders.ts';
 import { inOnePiece } from './draft-body.ts';
 import type { DraftAttachment } from './draft-envelope.ts';
 import { type AttachmentInput, MAX_ATTACHMENTS, mediaTypeOf } from './draft-input.ts';
-import { asHeaderText } from './header-text.ts';
+import { asHeaderText } from '../values/header-fields.ts';
 import { assertScopes } from './load-draft.ts';
-import { describeReceived, receivedBytes } from './received-attachment.ts';
+import { describeReceived, receivedBytes } from './compose-draft.ts';
 
 /** `contract.md` 7: how many bytes a draft takes without an upload, decoded, in total. */
 const MAX_INLINE_BYTES = 256 * 1024;
 
-export interface AttachmentsOf {
+interface AttachmentsOf {
   readonly mailbox: MailboxEntry;
   readonly access: MailboxAccess;
   /** Null = not started yet, so it has no uploads. */
@@ -97,15 +97,10 @@ const tooMuchInline = (): GatewayError =>
  * many, and `payload_too_large` when more than 256 KiB of them were given inline, by any number of requests.
  */
 export function checkList(attachments: readonly DraftAttachment[]): readonly DraftAttachment[] {
-  const invalid = (message: string): GatewayError =>
-    new GatewayError('invalid_request', message, {
-      details: { issues: [{ path: 'attachments', code: 'custom', message }] },
-    });
-  if (attachments.length > MAX_ATTACHMENTS) {
-    throw invalid(`A draft has at most ${String(MAX_ATTACHMENTS)} attachments.`);
-  }
+  if (attachments.length > MAX_ATTACHMENTS)
+    throw invalidField('attachments', `A draft has at most ${String(MAX_ATTACHMENTS)} attachments.`);
   if (new Set(attachments.map(({ id }) => id)).size < attachments.length) {
-    throw invalid('Each attachment may be named once.');
+    throw invalidField('attachments', 'Each attachment may be named once.');
   }
   const inline = attachments.filter(({ given_inline }) => given_inline === true);
   if (inline.reduce((sum, { size }) => sum + size, 0) > MAX_INLINE_BYTES) throw tooMuchInline();
@@ -173,7 +168,7 @@ async function received(
 }
 
 /** A sender's file name, reduced to the characters that the gateway allows in its own. */
-export const receivedName = (name: string | null): string | null =>
+const receivedName = (name: string | null): string | null =>
   name === null ? null : asHeaderText(name.replaceAll(/[/\\]/g, '_'), 150) || null;
 
 /**

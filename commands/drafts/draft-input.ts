@@ -1,8 +1,7 @@
 /** The input fields of a draft. Text that could end a header line is refused here, in every field. */
 import { z } from 'zod';
-import { isCustomHeader, isStandardHeader } from '../values/header-names.ts';
+import { headerText, isCustomHeader, isStandardHeader, MAX_HEADER_CHARS } from '../values/header-fields.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
-import { headerText, MAX_HEADER_CHARS } from './header-text.ts';
 import { AddressInput } from './mail-address.ts';
 
 /** `contract.md` 15, To, Cc and Bcc together; the total is tested when the draft is complete. */
@@ -106,7 +105,7 @@ export const atMostOneBody = (input: BodyInput): boolean => bodiesIn(input) <= 1
 export const exactlyOneBody = (input: BodyInput): boolean => bodiesIn(input) === 1;
 
 const AddressField = AddressInput.describe("The mailbox's own address, with any name.");
-const expectedVersion = z.int().min(1).optional().describe('The version this change is based on.');
+export const ExpectedVersion = z.int().min(1).optional().describe('Refused when the draft has another.');
 export const DraftId = z.string().min(1).max(64);
 
 const newFields = {
@@ -146,7 +145,7 @@ export type ReplyInput = z.output<typeof ReplyInput>;
 export const EditDraftInput = z
   .strictObject({
     draft_id: DraftId,
-    expected_version: expectedVersion,
+    expected_version: ExpectedVersion,
     to: addresses,
     cc: addresses,
     bcc: addresses,
@@ -182,9 +181,9 @@ export const PatchFields = {
     .describe('null removes all.'),
 };
 export const PatchDraftInput = z
-  .strictObject({ draft_id: DraftId, expected_version: expectedVersion, ...PatchFields })
+  .strictObject({ draft_id: DraftId, expected_version: ExpectedVersion, ...PatchFields })
   .refine(atMostOneBody, ONE_BODY);
 export type PatchDraftInput = z.output<typeof PatchDraftInput>;
 
-export const DiscardDraftInput = z.strictObject({ draft_id: DraftId, expected_version: expectedVersion });
+export const DiscardDraftInput = z.strictObject({ draft_id: DraftId, expected_version: ExpectedVersion });
 export type DiscardDraftInput = z.output<typeof DiscardDraftInput>;

@@ -1,5 +1,7 @@
 /** A draft as the API returns it. */
 import type { Attachment, Draft } from '../operations/draft-shape.ts';
+import type { OperationReply } from '../operations/operation.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { PersonalData } from '../ports/ports.ts';
 import { approvalOfDraft, type DraftState, rfcMessageIdOf } from './draft.ts';
 import { openJson, openText } from '../kernel/sealed-json.ts';
@@ -58,6 +60,22 @@ export async function draftPayload(
     updated_at: updatedAt ?? createdAt,
   };
 }
+
+/** The reply of a preview: nothing ran or was written. `draft` is the current one; null for a new one. */
+export const draftPreview = (
+  policy: PolicyDecision,
+  draft: Draft | null,
+  contentHash: string,
+): OperationReply => ({
+  status: 'preview',
+  results: [],
+  ...(draft === null ? {} : { draft_id: draft.id, draft }),
+  preview: {
+    content_hash: contentHash,
+    items: [],
+    policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
+  },
+});
 
 const SENT_BY: ReadonlySet<DraftState['status']> = new Set(['sending', 'sent', 'send_unknown']);
 

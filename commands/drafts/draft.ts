@@ -1,12 +1,11 @@
 /** The state of a draft from its own stream, the basis of every edit and every send. */
-import { sendEvents } from './send-events.ts';
+import { draftEvents, type DraftVersion, type Threading } from './draft-events.ts';
 import type { DraftKind, DraftStatus } from '../operations/draft-shape.ts';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../values/event.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';
-import { draftEvents, type DraftVersion, type Threading } from './draft-events.ts';
 
-type DraftEvent = (typeof draftEvents)[number] | (typeof sendEvents)[number];
+type DraftEvent = (typeof draftEvents)[number];
 export type DraftFact = Fact<DraftEvent>;
 type DataOf<Type extends DraftEvent['type']> = PastFact<Extract<DraftEvent, { readonly type: Type }>>['data'];
 
@@ -176,7 +175,7 @@ const steps: Steps = {
 
 export const draft: Aggregate<DraftState, DraftEvent> = {
   category: 'draft',
-  catalogue: catalogueOf([...draftEvents, ...sendEvents]),
+  catalogue: catalogueOf(draftEvents),
   initial: {
     mailboxId: null,
     status: 'open',

@@ -1,20 +1,18 @@
 /** edit_draft replaces the content of a draft, patch_draft changes parts of it. */
 import { Draft, draftETag } from '../operations/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { assertEditable, assertVersion, editDraft as decideEdit } from './decide-draft.ts';
 import { type Admit, admittedAs, expectedOf, loadDraft, type LoadedDraft } from './load-draft.ts';
-import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
-import { type DraftBody, loadBody } from './draft-body.ts';
+import { type DraftBody, EMPTY_BODY, loadBody, renderBody } from './draft-body.ts';
 import { checkList, nameAttachments, type NamedAttachments } from './draft-attachments.ts';
 import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
 import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
-import { endReviewOf } from './supersede-approval.ts';
+import { endReviewOf } from './end-review.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';
-import { EMPTY_BODY, renderBody } from './render-body.ts';
 import {
   checkHeaders,
   checkRecipients,
@@ -25,6 +23,8 @@ import {
   storeVersion,
   type VersionParts,
 } from './write-version.ts';
+import { catalogueOf, type PastFact, readEvent } from '../values/event.ts';
+import { DraftDiscarded, DraftEdited } from './draft-events.ts';
 
 /**
  * Replaces recipients, subject, body and attachments. Throws `not_found`, `insufficient_scope`, `draft_locked`,
@@ -150,6 +150,39 @@ async function patchedAttachments(
   return { ...added, attachments: checkList([...kept, ...added.attachments]) };
 }
 
+const CHANGES = catalogueOf([DraftEdited, DraftDiscarded]);
+type Change = typeof DraftEdited | typeof DraftDiscarded;
+
+/**
+ * Returns the draft as it is now; null when the claim with this id is not settled and has changed nothing, so
+ * the change is still to be made. A request that was interrupted before it settled its claim left the id in
+ * its event. Throws `not_found`.
+ */
+export async function changedBefore(
+  context: Context,
+  draftId: string,
+  { id: claimId, settled }: { readonly id: string; readonly settled: boolean },
+): Promise<Draft | null> {
+  const { id, state } = await loadDraft(context, draftId, []);
+  if (!settled && !(await holdsChange(context, id, claimId))) return null;
+  return await draftPayload(context.ports, id, state);
+}
+
+async function holdsChange({ ports }: Context, draftId: string, claimId: string): Promise<boolean> {
+  const stored = await ports.events.readStream(streamOf(draft, draftId));
+  return stored.some((event) => {
+    const fact = readEvent(CHANGES, event) as PastFact<Change> | null;
+    return fact?.data.claim_id === claimId;
+  });
+}
+
+/** A change of a draft: a repeated key is answered with the draft as it is now. */
+export const changedOnce = {
+  kind: 'claim',
+  replay: (id: string, { draft_id }: { readonly draft_id: string }, context: Context, settled: boolean) =>
+    changedBefore(context, draft_id, { id, settled }),
+} as const;
+
 const hints = { readOnly: false, destructive: false, idempotent: true, openWorld: false };
 
 export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
@@ -163,10 +196,7 @@ export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
   access: { any: ['drafts:write'] },
   rest: { method: 'post', path: '/drafts/:draft_id/edit_draft' },
   tool: { surface: 'granular', hints: { ...hints, destructive: true } },
-  idempotency: {
-    kind: 'claim',
-    replay: (id, { draft_id }, context, settled) => changedBefore(context, draft_id, { id, settled }),
-  },
+  idempotency: changedOnce,
   input: EditDraftInput,
   output: Draft,
   etag: draftETag,
@@ -185,10 +215,7 @@ export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
   access: { any: ['drafts:write'] },
   rest: { method: 'post', path: '/drafts/:draft_id/patch_draft' },
   tool: { surface: 'granular', hints },
-  idempotency: {
-    kind: 'claim',
-    replay: (id, { draft_id }, context, settled) => changedBefore(context, draft_id, { id, settled }),
-  },
+  idempotency: changedOnce,
   input: PatchDraftInput,
   output: Draft,
   etag: draftETag,

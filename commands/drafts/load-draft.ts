@@ -7,11 +7,11 @@ import { insufficientScope } from '../kernel/authorize.ts';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
+import { invalidField, notFound } from '../values/errors.ts';
 import type { Locators } from '../ports/ports.ts';
 import type { ExpectedRevision } from '../ports/event-store.ts';
 import type { MailboxScope } from '../values/scopes.ts';
-import { asReached } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/folders.ts';
 import type { Expected } from './decide-draft.ts';
 import { draft, type DraftState } from './draft.ts';
 import type { IdPrefix } from '../values/ids.ts';
@@ -97,10 +97,7 @@ export function expectedOf(
   const tagged = ifMatch === null || ifMatch === '*' ? null : expectedByTag(ifMatch);
   if (tagged === null) return version === undefined ? null : { version };
   if (version === undefined || version === tagged.version) return tagged;
-  const message = 'If-Match and expected_version name different versions.';
-  throw new GatewayError('invalid_request', message, {
-    details: { issues: [{ path: 'expected_version', code: 'custom', message }] },
-  });
+  throw invalidField('expected_version', 'If-Match and expected_version name different versions.');
 }
 
 /**

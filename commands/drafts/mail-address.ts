@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { Address } from '../mail/message.ts';
-import { asHeaderText, headerText } from './header-text.ts';
+import { asHeaderText, headerText } from '../values/header-fields.ts';
 
 /** RFC 5321 4.5.3.1, in octets. */
 const MAX_LOCAL_OCTETS = 64;

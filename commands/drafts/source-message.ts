@@ -1,16 +1,18 @@
-/** The received message that a draft replies to or forwards. */
+/** The received message that a draft replies to or forwards, and what the draft takes from it. */
 import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
-import type { Address, FetchedMessage } from '../mail/message.ts';
+import type { Address, AttachmentPart, FetchedMessage } from '../mail/message.ts';
 import type { Markup } from '../ports/markup.ts';
-import { asReached } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/folders.ts';
 import { staleMessage } from '../messages/resolve-stale-id.ts';
-import { asHeaderText } from './header-text.ts';
+import { asHeaderText } from '../values/header-fields.ts';
 import { sameAddress, sendable, unsendable } from './mail-address.ts';
-import type { Appendix } from './render-body.ts';
+import type { Appendix } from './draft-body.ts';
+import { MAX_HTML_CHARS } from '../html/read-html.ts';
+import { type AttachmentInput, isContentId } from './draft-input.ts';
 
 /** How much of a long message is quoted; the rest is in the mailbox. */
 const MAX_QUOTED_CHARS = 100_000;
@@ -144,7 +146,7 @@ export function quotedHistory({ message, text }: SourceMessage): Appendix | null
 }
 
 /** The forwarded text below the writer's own; `html` where it is forwarded as HTML too. */
-export function forwardedText({ message, text }: SourceMessage, html: string | null): Appendix {
+function forwardedText({ message, text }: SourceMessage, html: string | null): Appendix {
   const { from, to, cc, subject } = message;
   const lines = [
     '---------- Forwarded message ----------',
@@ -160,4 +162,100 @@ export function forwardedText({ message, text }: SourceMessage, html: string | n
     ...(html !== null && { quotedHtml: html }),
     as: 'below',
   };
+}
+
+/** What a forward takes: the text, or the HTML when that shows embedded pictures, and the attachments. */
+interface Forward {
+  readonly source: SourceMessage;
+  readonly below: Appendix;
+  /** All attachments, by reference. Pictures that the HTML shows have their Content-ID. */
+  readonly attachments: readonly AttachmentInput[];
+}
+
+/** Throws as `readSource`, and `overloaded`. */
+export async function readForward(
+  context: Context,
+  mailbox: MailboxEntry,
+  access: MailboxAccess,
+  messageId: string,
+): Promise<Forward> {
+  const source = await readSource(context, mailbox, access, messageId);
+  const idOf = attachmentIds(context, mailbox, source);
+  const pictured = await forwardedHtml(context, mailbox, source, idOf);
+  const attachments = source.message.attachments.map(({ part }) => {
+    const contentId = pictured?.contentIds.get(part);
+    return { id: idOf(part), ...(contentId !== undefined && { content_id: contentId }) };
+  });
+  return { source, below: forwardedText(source, pictured?.html ?? null), attachments };
+}
+
+type AttachmentIds = (part: number) => string;
+
+function attachmentIds(
+  { ports }: Context,
+  { number: mailboxNumber }: MailboxEntry,
+  { message: { ref } }: SourceMessage,
+): AttachmentIds {
+  const { folder, uidValidity, uid } = ref;
+  const place = { mailboxNumber, folderNumber: folder.number, uidValidity, uid };
+  return (part) => ports.locators.attachment(place, part);
+}
+
+interface ForwardedHtml {
+  /** The received HTML as the gateway shows it; it names its pictures by Content-ID (RFC 2392). */
+  readonly html: string;
+  /** The Content-IDs of the pictures it shows, without brackets, by the ordinal of their part. */
+  readonly contentIds: ReadonlyMap<number, string>;
+}
+
+/**
+ * Null for a message that shows no embedded picture, and for HTML that cannot be read completely: both are
+ * forwarded as text. Throws as `MailSession.fetch`, and `overloaded`.
+ */
+async function forwardedHtml(
+  { ports }: Context,
+  mailbox: MailboxEntry,
+  { message: { ref, attachments } }: SourceMessage,
+  idOf: AttachmentIds,
+): Promise<ForwardedHtml | null> {
+  const parts = partsByContentId(attachments);
+  if (parts.size === 0) return null;
+  const [message] = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
+    mail.fetch([ref], 'structure', MAX_HTML_CHARS, 'html'),
+  );
+  const text = message?.text;
+  if (text?.isHtml !== true || text.isMissing || text.truncated) return null;
+  const images = new Map([...parts].map(([contentId, part]) => [contentId, idOf(part)]));
+  const read = await ports.markup.read(text.content, 'html', Object.fromEntries(images));
+  if (read.isCut || read.isUnreadable) return null;
+  return withContentIds(read.content, images, parts);
+}
+
+/**
+ * Of two parts with one Content-ID the first counts. A part whose Content-ID is not valid for a header is an
+ * ordinary attachment.
+ */
+function partsByContentId(attachments: readonly AttachmentPart[]): ReadonlyMap<string, number> {
+  const parts = new Map<string, number>();
+  for (const { contentId, contentType, part } of attachments) {
+    if (contentId === null || !isContentId(contentId) || !/^image\//i.test(contentType)) continue;
+    if (!parts.has(contentId)) parts.set(contentId, part);
+  }
+  return parts;
+}
+
+function withContentIds(
+  shown: string,
+  images: ReadonlyMap<string, string>,
+  parts: ReadonlyMap<string, number>,
+): ForwardedHtml | null {
+  const contentIds = new Map<number, string>();
+  let html = shown;
+  for (const [contentId, part] of parts) {
+    const source = `src="${images.get(contentId) ?? ''}"`;
+    if (!html.includes(source)) continue;
+    html = html.replaceAll(source, `src="cid:${contentId}"`);
+    contentIds.set(part, contentId);
+  }
+  return contentIds.size === 0 ? null : { html, contentIds };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { uploadEntry } from '../kernel/access-events.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
-import { UploadedBytes } from '../values/uploaded-bytes.ts';
+import { UploadedBytes } from '../values/byte-streams.ts';
 import { assertEditable } from './decide-draft.ts';
 import { DraftId, Filename, isMediaType, mediaTypeOf } from './draft-input.ts';
 import { loadDraft } from './load-draft.ts';

@@ -1,9 +1,9 @@
 /** Writes a version: everything is validated first, then stored, then named by one event. */
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
-import { GatewayError } from '../values/errors.ts';
+import { invalidField } from '../values/errors.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
-import { unlistedHeaders } from '../values/header-names.ts';
+import { unlistedHeaders } from '../values/header-fields.ts';
 import type { Address } from '../mail/message.ts';
 import type { Ids } from '../ports/ports.ts';
 import { policyInForce } from '../policy/decide-for-caller.ts';
@@ -24,7 +24,7 @@ export interface VersionParts {
 
 type Addresses = readonly AddressInput[] | undefined;
 
-export interface NewFields {
+interface NewFields {
   readonly from?: AddressInput | undefined;
   readonly to?: Addresses;
   readonly cc?: Addresses;
@@ -34,14 +34,14 @@ export interface NewFields {
   readonly headers?: Record<string, string> | undefined;
 }
 
-const invalid = (path: string, message: string): GatewayError =>
-  new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
-
 /** Throws `invalid_request` for more recipients than a message may have. */
 export function checkRecipients(fields: EnvelopeFields): void {
   const count = recipientsOf({ ...fields, attachments: [] }).length;
   if (count <= MAX_RECIPIENTS) return;
-  throw invalid('to', `A message has at most ${String(MAX_RECIPIENTS)} recipients, To, Cc and Bcc together.`);
+  throw invalidField(
+    'to',
+    `A message has at most ${String(MAX_RECIPIENTS)} recipients, To, Cc and Bcc together.`,
+  );
 }
 
 /** Throws `invalid_request` for header fields of the input that the organisation's policy does not list. */
@@ -54,7 +54,7 @@ export function checkHeaders(
   if (name === undefined) return;
   const message =
     'The policy does not list this header: leave it out, or have it added to custom_headers of the policy.';
-  throw invalid(`headers.${name}`, message);
+  throw invalidField(`headers.${name}`, message);
 }
 
 /**
@@ -64,7 +64,8 @@ export function checkHeaders(
 export function senderOf(mailbox: MailboxEntry, input: AddressInput | null | undefined): Address | null {
   if (input == null) return null;
   const from = addressOf(input);
-  if (!sameAddress(from.email, mailbox.email)) throw invalid('from', 'From is the address of the mailbox.');
+  if (!sameAddress(from.email, mailbox.email))
+    throw invalidField('from', 'From is the address of the mailbox.');
   return { name: from.name ?? mailbox.displayName, email: mailbox.email };
 }
 

@@ -1,27 +1,21 @@
-/** The draft operations of email.act: the same use cases as the draft routes, answered as an operation. */
+/** The operations of email.act that write a draft: the use cases of the draft routes, answered as an operation. */
 import type { Draft } from '../operations/draft-shape.ts';
 import type { Context, Replay } from '../kernel/capability.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
-import { type Admit, admittedAs, type DraftWrite, expectedOf, loadDraft } from '../drafts/load-draft.ts';
-import { changedBefore } from '../drafts/changed-before.ts';
-import { assertVersion } from '../drafts/decide-draft.ts';
+import { type Admit, admittedAs, type DraftWrite, loadDraft } from '../drafts/load-draft.ts';
+import { changedBefore, patchDraft } from '../drafts/edit-draft.ts';
 import { discardDraft } from '../drafts/discard-draft.ts';
-import { draftPayload } from '../drafts/draft-payload.ts';
-import { patchDraft } from '../drafts/edit-draft.ts';
-import { replyToThread } from '../drafts/reply-to-thread.ts';
-import { askPolicy, assertSendable, freedIfOver, sendDraft } from '../sending/send-draft.ts';
-import { startDraft, startedBefore } from '../drafts/start-draft.ts';
+import { draftPayload, draftPreview } from '../drafts/draft-payload.ts';
+import { replyToThread, startDraft, startedBefore } from '../drafts/start-draft.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
 import type { OperationReply } from '../operations/operation.ts';
 import { decideActionPolicy } from '../policy/decide-for-caller.ts';
-import type { PolicyDecision } from '../policy/decide-policy.ts';
-import type { DraftSend, DraftWriting } from './act-operations.ts';
+import type { DraftWriting } from './act-operations.ts';
 
-interface Act<Operation> {
+interface DraftAct {
   readonly mailboxId: string;
-  readonly operation: Operation;
+  readonly operation: DraftWriting;
   readonly mode: Mode;
-  readonly reason: string | undefined;
 }
 
 /** No `operation_id`: unlike a send it is complete, and `GET /operations` does not list its key's claim. */
@@ -32,22 +26,10 @@ const completed = (draft: Draft): OperationReply => ({
   draft,
 });
 
-/** The reply of a preview: nothing ran or was written; the draft is the current one. */
-const previewOf = (policy: PolicyDecision, draft: Draft | null, contentHash: string): OperationReply => ({
-  status: 'preview',
-  results: [],
-  ...(draft === null ? {} : { draft_id: draft.id, draft }),
-  preview: {
-    content_hash: contentHash,
-    items: [],
-    policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
-  },
-});
-
 /** Writes or previews a draft. Throws what the draft routes throw, and `operation_unsupported`. */
 export async function writeDraft(
   context: Context,
-  { mailboxId, operation, mode }: Act<DraftWriting>,
+  { mailboxId, operation, mode }: DraftAct,
 ): Promise<OperationReply> {
   if (mode === 'request_approval' || mode === 'prepare') {
     const message =
@@ -60,7 +42,7 @@ export async function writeDraft(
     return completed(await run(context, mailboxId, operation, admittedAs(context, prefix)));
   }
   const { contentHash } = await rehearse(context, mailboxId, operation);
-  return previewOf(decideActionPolicy(context, mailboxId, [operation.type]), before, contentHash);
+  return draftPreview(decideActionPolicy(context, mailboxId, [operation.type]), before, contentHash);
 }
 
 /** The current draft. Throws `not_found`, also for a draft of another mailbox. */
@@ -125,21 +107,3 @@ export const replayDraft =
       : await changedBefore(context, operation.draft_id, { id, settled });
     return draft && { ...completed(draft), original_status: 'completed' };
   };
-
-/** Sends or previews a draft. Throws what `send_draft` throws. */
-export async function sendOrPreview(
-  context: Context,
-  { mailboxId, operation, mode, reason }: Act<DraftSend>,
-): Promise<OperationReply> {
-  const { draft_id: draftId, expected_version: expectedVersion } = operation;
-  await draftOf(context, mailboxId, draftId);
-  if (mode !== 'preview') {
-    return await sendDraft(context, { capability: 'email_act', draftId, expectedVersion, mode, reason });
-  }
-  const present = await loadDraft(context, draftId, ['drafts:send']);
-  assertVersion(present.state, expectedOf(context, expectedVersion));
-  const loaded = await freedIfOver(context, present);
-  assertSendable(loaded);
-  const draft = await draftPayload(context.ports, draftId, loaded.state);
-  return previewOf(await askPolicy(context, loaded), draft, draft.content_hash);
-}

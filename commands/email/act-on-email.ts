@@ -1,13 +1,14 @@
 /** email.act: one declared operation on messages or a draft, under the caller's mode and the policy. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../values/errors.ts';
+import { invalidField } from '../values/errors.ts';
 import type { MailboxScope } from '../values/scopes.ts';
 import { Cardinality, MailboxIdParameter } from '../mail/select.ts';
 import { type Mode, MODES } from '../operations/authorize-operation.ts';
 import { OperationReply } from '../operations/operation.ts';
 import { submitOperation } from '../messages/submit-operation.ts';
-import { replayDraft, sendOrPreview, writeDraft } from './act-on-draft.ts';
+import { sendDraft } from '../sending/send-draft.ts';
+import { replayDraft, writeDraft } from './act-on-draft.ts';
 import { ActOperation, type MessageActions, scopesToAct } from './act-operations.ts';
 
 const Input = z.strictObject({
@@ -24,9 +25,6 @@ const Input = z.strictObject({
 type Input = z.output<typeof Input>;
 
 const modeOf = (input: Input): Mode => input.authorization?.mode ?? 'execute_or_request_approval';
-
-const invalid = (path: string, message: string): GatewayError =>
-  new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
 
 export const actOnEmail = defineCapability<Input, OperationReply>({
   name: 'email_act',
@@ -72,14 +70,20 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   input: Input,
   output: OperationReply,
   handle: async (input, context) => {
-    const { mailbox_id: mailboxId, operation, cardinality, authorization } = input;
-    const asked = { mailboxId, mode: modeOf(input), reason: authorization?.reason };
+    const { mailbox_id: mailboxId, operation, cardinality } = input;
+    const mode = modeOf(input);
     if (operation.type === 'message_actions') return await actOnMessages(context, input, operation);
     if (cardinality !== undefined)
-      throw invalid('cardinality', 'Only a selection of messages has a cardinality.');
-    return operation.type === 'draft_send'
-      ? await sendOrPreview(context, { ...asked, operation })
-      : await writeDraft(context, { ...asked, operation });
+      throw invalidField('cardinality', 'Only a selection of messages has a cardinality.');
+    if (operation.type !== 'draft_send') return await writeDraft(context, { mailboxId, operation, mode });
+    return await sendDraft(context, {
+      capability: 'email_act',
+      mailboxId,
+      draftId: operation.draft_id,
+      expectedVersion: operation.expected_version,
+      mode,
+      reason: input.authorization?.reason,
+    });
   },
 });
 
@@ -97,7 +101,10 @@ async function actOnMessages(
   { select, actions }: MessageActions,
 ): Promise<OperationReply> {
   if (select.mailbox_id !== undefined && select.mailbox_id !== input.mailbox_id) {
-    throw invalid('operation.select.mailbox_id', 'select.mailbox_id names another mailbox than the path.');
+    throw invalidField(
+      'operation.select.mailbox_id',
+      'select.mailbox_id names another mailbox than the path.',
+    );
   }
   return await submitOperation(context, {
     capability: 'email_act',

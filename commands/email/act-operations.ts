@@ -7,16 +7,14 @@ import {
   atMostOneBody,
   DraftId,
   exactlyOneBody,
+  ExpectedVersion,
   NewDraftFields,
   ONE_BODY,
   PatchFields,
   ReplyFields,
 } from '../drafts/draft-input.ts';
-import { scopesToReply } from '../drafts/reply-to-thread.ts';
-import { scopesForAttachments, scopesToStart } from '../drafts/start-draft.ts';
+import { scopesForAttachments, scopesToReply, scopesToStart } from '../drafts/start-draft.ts';
 import { Action, scopesOf } from '../messages/actions.ts';
-
-const ExpectedVersion = z.int().min(1).optional().describe('Refused when the draft is at another.');
 
 const MessageActions = z.strictObject({
   type: z.literal('message_actions'),
@@ -48,7 +46,7 @@ const DraftDiscard = z.strictObject({
   draft_id: DraftId,
   expected_version: ExpectedVersion,
 });
-export type DraftSend = z.output<typeof DraftSend>;
+type DraftSend = z.output<typeof DraftSend>;
 
 export const ActOperation = z.discriminatedUnion('type', [
   MessageActions,

@@ -1,39 +1,37 @@
 /**
- * What the mail server changes, as the worker of the mailbox observed it (`contract.md` 11): stream
+ * The changes on the mail server, as the worker of the mailbox observed them (`contract.md` 11): stream
  * `mailFeed-<mbx_id>-<yyyymmdd>`, ids and flags only. Written before the same change is applied to the index.
  */
 import { z } from 'zod';
-import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
+import { catalogueOf, defineEvent, type PastFact, readEvent, type StoredEvent } from '../values/event.ts';
 import type { ObservedChange } from '../ports/change-feed.ts';
 import type { Locators } from '../ports/ports.ts';
-import type { PastFact, StoredEvent } from '../values/event.ts';
 
 /** More changes than these go into the next event. */
 export const MAX_CHANGES = 100;
 
-export const FEED_CHANGE_KINDS = ['received', 'updated', 'moved', 'deleted'] as const;
+const FEED_CHANGE_KINDS = ['received', 'updated', 'moved', 'deleted'] as const;
 
 /**
- * `received`: a message is there that was not. `updated`: flags changed, a `\Deleted` mark was taken back or, without
- * `flags_before`, a message that lay in `also_in` already is shown in this folder too. `moved`: an own operation took it out of
- * this folder or, with `previous`, brought it here; or it left this folder and still lies in `also_in`. `deleted`: it is gone,
- * or marked `\Deleted`.
+ * `received`: a new message. `updated`: flags changed, a `\Deleted` mark was removed or, without `flags_before`, a message
+ * that was in `also_in` before is now in this folder too. `moved`: an own operation removed it from this folder or, with
+ * `previous`, moved it here; or it left this folder and is still in `also_in`. `deleted`: it is gone, or marked `\Deleted`.
  */
 export const FeedChange = z.object({
   kind: z.enum(FEED_CHANGE_KINDS),
   /** The message's `msg_` id in this folder. */
   locator: z.string(),
-  /** As they are now, `\Recent` left out; empty when it is gone. */
+  /** The present flags, without `\Recent`; empty when the message is gone. */
   flags: z.array(z.string()),
-  /** With `updated`: what they were, `\Deleted` among them when that mark went; who waits for a match needs both. */
+  /** With `updated`: the earlier flags, with `\Deleted` when that mark was removed; a wait for a match needs both. */
   flags_before: z.array(z.string()).optional(),
   /** An own operation did this. */
   operation_id: z.string().optional(),
   /** Its `msg_` id before an own operation moved it here. */
   previous: z.string().optional(),
   /**
-   * Numbers of the other folders it lies in, where one message may lie in several. When it comes to a folder and lies in no
-   * other, those it left lately, this one too: it was told before.
+   * Numbers of the other folders that contain it, where one message may be in several. For a message that arrives in a
+   * folder and is in no other: the folders it left lately, this one included, because it was reported before.
    */
   also_in: z.array(z.int().min(1)).optional(),
 });
@@ -83,7 +81,7 @@ export const MailboxChangesObserved = defineEvent({
   },
 });
 
-export const FolderIndexed = defineEvent({
+const FolderIndexed = defineEvent({
   type: 'FolderIndexed',
   summary: 'The initial scan of a folder is complete: the index holds every message in it.',
   data: z.object({
@@ -94,7 +92,7 @@ export const FolderIndexed = defineEvent({
   }),
 });
 
-export const FolderReset = defineEvent({
+const FolderReset = defineEvent({
   type: 'FolderReset',
   publicName: 'mailbox.sync_reset',
   summary: 'The mail server changed the UIDVALIDITY of a folder: old ids are stale.',
@@ -113,10 +111,10 @@ export type FeedEvent = (typeof feedEvents)[number];
 export const feedStream = (mailboxId: string, at: Date): string =>
   `mailFeed-${mailboxId}-${at.toISOString().slice(0, 10).replaceAll('-', '')}`;
 
-/** A stored event of a mailbox's feed as the changes it tells. */
+/** The changes in a stored event of a mailbox's feed. */
 const catalogue = catalogueOf(feedEvents);
 
-/** In order; none for an event that tells of a whole folder. Throws when the event is damaged. */
+/** In order; none for an event about a whole folder. Throws when the event is damaged. */
 export function changesOf(stored: StoredEvent, locators: Locators): readonly ObservedChange[] {
   const fact = readEvent(catalogue, stored) as PastFact<FeedEvent> | null;
   if (fact?.type !== 'MailboxChangesObserved') return [];

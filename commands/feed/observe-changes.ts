@@ -1,41 +1,41 @@
-/** What a folder's difference from its copy is called in the feed, own changes recognised (`contract.md` 11). Pure. */
+/** Turns the differences between a folder and its mirror into feed changes, and recognises own changes (`contract.md` 11). Pure. */
 import type { OwnArrival, OwnChange, OwnDeparture, OwnFlags } from '../ports/change-attribution.ts';
 import type { Locators, MessagePlace } from '../ports/ports.ts';
 import type { FeedChange } from './feed-events.ts';
 
-/** One message that is not as the copy has it. */
+/** One message that differs from the mirror. */
 export interface Difference {
   readonly uid: number;
-  /** Flags in the copy; null = the copy does not have it. */
+  /** Flags in the mirror; null = the mirror does not contain it. */
   readonly before: readonly string[] | null;
   /** Flags on the server; null = it is gone. */
   readonly after: readonly string[] | null;
-  /** Its UID was not given out when the folder was last looked at. */
+  /** Its UID was not assigned yet when the folder was last read. */
   readonly isNew: boolean;
-  /** Of a message the copy does not have. */
+  /** Of a message that the mirror does not contain. */
   readonly messageId: string | null;
-  /** Numbers of the other folders it lies in; absent where no message lies in two. */
+  /** Numbers of the other folders that contain it; absent where no message is in two. */
   readonly alsoIn?: readonly number[] | undefined;
 }
 
-/** An own change that may be seen. */
+/** An own change that may be observed. */
 export interface ExpectedChange {
   readonly id: string;
-  /** Null = the gateway's own copy: told to nobody. */
+  /** Null = a draft copy of the gateway: not reported. */
   readonly operationId: string | null;
   readonly change: OwnChange;
 }
 
-export interface Observed {
+interface Observed {
   readonly changes: readonly FeedChange[];
-  /** Expected changes that were seen now. */
+  /** Expected changes that were observed now. */
   readonly seen: ReadonlySet<string>;
 }
 
 type FolderPlace = Omit<MessagePlace, 'uid'>;
 type Expected<Change extends OwnChange> = ExpectedChange & { readonly change: Change };
 
-/** Differences in the order given; those that mean nothing to anybody are not told. */
+/** In the order of the differences; those that change nothing visible are left out. */
 export function observeChanges(
   place: FolderPlace,
   differences: readonly Difference[],
@@ -44,59 +44,59 @@ export function observeChanges(
 ): Observed {
   const seen = new Set<string>();
   const changes = differences.flatMap((difference) => {
-    const told = tell(difference, new Expectations(place, expected, seen));
-    if (told === null) return [];
+    const reported = reportedOf(difference, new Expectations(place, expected, seen));
+    if (reported === null) return [];
     const locator = locators.message({ ...place, uid: difference.uid });
-    return [{ ...told, locator, ...(difference.alsoIn && { also_in: [...difference.alsoIn] }) }];
+    return [{ ...reported, locator, ...(difference.alsoIn && { also_in: [...difference.alsoIn] }) }];
   });
   return { changes, seen };
 }
 
-type Told = Omit<FeedChange, 'locator'>;
+type Reported = Omit<FeedChange, 'locator'>;
 
-/** A message marked `\\Deleted` is not there for anybody. */
+/** A message marked `\\Deleted` counts as gone. */
 const visible = (flags: readonly string[] | null): readonly string[] | null =>
   flags?.includes('\\Deleted') === false ? flags : null;
 
-function tell(difference: Difference, expectations: Expectations): Told | null {
+function reportedOf(difference: Difference, expectations: Expectations): Reported | null {
   const { uid, before, after } = difference;
   const [was, is] = [visible(before), visible(after)];
   if (was !== null) {
-    return is === null ? tellDeparture(difference, expectations) : tellFlags(uid, was, is, expectations);
+    return is === null ? departureOf(difference, expectations) : flagChangeOf(uid, was, is, expectations);
   }
   if (is === null) return null;
   if (before !== null || !difference.isNew) {
     return { kind: 'updated', flags: [...is], flags_before: [...(before ?? [])] };
   }
-  return tellArrival(difference, is, expectations);
+  return arrivalOf(difference, is, expectations);
 }
 
-function tellFlags(
+function flagChangeOf(
   uid: number,
   before: readonly string[],
   after: readonly string[],
   expectations: Expectations,
-): Told | null {
+): Reported | null {
   const own = expectations.ofFlags(uid, before, after);
   if (own?.operationId === null) return null;
   return { kind: 'updated', flags: [...after], flags_before: [...before], ...operationOf(own) };
 }
 
-function tellDeparture({ uid, alsoIn = [] }: Difference, expectations: Expectations): Told | null {
+function departureOf({ uid, alsoIn = [] }: Difference, expectations: Expectations): Reported | null {
   const own = expectations.ofDeparture(uid);
   if (own?.operationId === null) return null;
   const livesOn = own === null ? alsoIn.length > 0 : own.change.moved;
   return { kind: livesOn ? 'moved' : 'deleted', flags: [], ...operationOf(own) };
 }
 
-function tellArrival(
+function arrivalOf(
   { uid, messageId, alsoIn = [] }: Difference,
   flags: readonly string[],
   expectations: Expectations,
-): Told | null {
+): Reported | null {
   const own = expectations.ofArrival(uid, messageId);
   if (own?.operationId === null) return null;
-  // Told when it was first seen: there is no new message, only one folder more that shows it.
+  // Reported when it was first observed: this is not a new message, only another folder that contains it.
   if (own === null && alsoIn.length > 0) return { kind: 'updated', flags: [...flags] };
   const previous = own?.change.previousId ?? null;
   return {
@@ -110,7 +110,7 @@ function tellArrival(
 const operationOf = (own: ExpectedChange | null): { readonly operation_id?: string } =>
   own?.operationId == null ? {} : { operation_id: own.operationId };
 
-/** The own changes of one folder; each explains what is seen once. */
+/** The own changes of one folder; each explains one observation. */
 class Expectations {
   readonly #validity: number;
   readonly #open: readonly ExpectedChange[];
@@ -126,7 +126,7 @@ class Expectations {
     return this.#take(this.#of('leaves').find(({ change }) => this.#isAt(change, uid)));
   }
 
-  /** By the UID the server told; before it told, by the Message-ID among what came after the intent. */
+  /** By the UID that the server returned; before that, by the Message-ID among the arrivals since the intent. */
   ofArrival(uid: number, messageId: string | null): Expected<OwnArrival> | null {
     const all = this.#of('arrives').filter(
       ({ change }) => (change.uidValidity ?? this.#validity) === this.#validity,
@@ -138,7 +138,7 @@ class Expectations {
     return this.#take(exact ?? alike);
   }
 
-  /** Only when own changes explain all of it: somebody else may have changed the message at the same time. */
+  /** Only when own changes explain all of it: another client may have changed the message at the same time. */
   ofFlags(uid: number, before: readonly string[], after: readonly string[]): Expected<OwnFlags> | null {
     const all = this.#of('flags').filter(({ change }) => this.#isAt(change, uid));
     const visible = all.filter(({ change }) => isVisible(change, after));

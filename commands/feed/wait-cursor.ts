@@ -1,23 +1,23 @@
 /**
- * The cursor of a wait: a place in the log up to which the caller has been told everything (`contract.md` 5). It says
- * nothing that the `Position` header does not, and is good for any wait on the same mailbox, on every replica.
+ * The cursor of a wait: the place in the log up to which everything was reported (`contract.md` 5). It reveals no more than
+ * the `Position` header, and is valid for any wait on the same mailbox, on every replica.
  */
 import { z } from 'zod';
 import { GatewayError } from '../values/errors.ts';
 import type { Position } from '../values/position.ts';
 
-export interface WaitCursor {
-  /** The last event the caller knows of. */
+interface WaitCursor {
+  /** The last event that was reported. */
   readonly position: Position;
-  /** Index of the last change known inside that event; null = all of them. */
+  /** Index of the last reported change in that event; null = all of them. */
   readonly index: number | null;
-  /** When the cursor was handed out: how long it is good for is counted from here. */
+  /** When the cursor was issued: its lifetime starts here. */
   readonly issuedAt: Date;
 }
 
 const PREFIX = 'wc1_';
 
-/** `l` is the log's id; `p` is text, for a position is wider than a JSON number is exact. */
+/** `l` is the log's id; `p` is text, because a position exceeds the exact integers of JSON. */
 const Written = z.strictObject({
   l: z.string(),
   p: z.string().regex(/^(?:0|[1-9]\d{0,18}|-1)$/),
@@ -25,7 +25,7 @@ const Written = z.strictObject({
   t: z.int().min(0).max(8_640_000_000_000_000),
 });
 
-/** A cursor after everything up to a position: what a query's `page.as_of` is. */
+/** A cursor after everything up to a position: the `page.as_of` of a query. */
 export const cursorAfter = (position: Position, now: Date): WaitCursor => ({
   position,
   index: null,
@@ -50,12 +50,12 @@ export function decodeWaitCursor(logId: string, text: string): WaitCursor {
   if (!parsed.success) throw invalidWaitCursor();
   const { p, i, t } = parsed.data;
   const cursor = { position: BigInt(p), index: i ?? null, issuedAt: new Date(t) };
-  // Base64 and JSON can be written in more ways than one; ours is the only one that is read, and only of this log.
+  // Only the encoding of `encodeWaitCursor` is accepted, and only of this log.
   if (encodeWaitCursor(logId, cursor) !== text) throw invalidWaitCursor();
   return cursor;
 }
 
-/** The refusal of a cursor that is none, is of another log, or lies beyond the end of this one. */
+/** The refusal of a cursor that is malformed, of another log, or beyond the end of this one. */
 export const invalidWaitCursor = (): GatewayError =>
   new GatewayError(
     'cursor_invalid',

@@ -1,7 +1,7 @@
 /** The effect of style and attributes on an element: how its text looks, and whether it is visible. */
 import { type CssDeclaration, declarationsIn } from './css.ts';
-import { hidesAll, strikes } from './style-declarations.ts';
-import { classesOf, type Styled, type StyleRules } from './style-rules.ts';
+import { measure, share } from './css-length.ts';
+import { classesOf, type Declarations, type Styled, type StyleRules } from './style-rules.ts';
 import { lookInside, PLAIN_LOOK, type TextLook } from './text-look.ts';
 
 export interface SeenElement extends Styled {
@@ -19,28 +19,12 @@ export const OUTERMOST: SeenElement = {
 };
 
 /** Elements whose content is not text of the mail. */
-const DROPPED: ReadonlySet<string> = new Set([
-  'script',
-  'style',
-  'title',
-  'template',
-  'object',
-  'embed',
-  'applet',
-  'iframe',
-  'frame',
-  'frameset',
-  'noframes',
-  'svg',
-  'math',
-  'select',
-  'textarea',
-  'audio',
-  'video',
-  'canvas',
-  'map',
-  'xml',
-]);
+const DROPPED: ReadonlySet<string> = new Set(
+  (
+  'script style title template object embed applet iframe frame frameset noframes svg math select ' +
+    'textarea audio video canvas map xml'
+  ).split(' '),
+);
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -62,6 +46,54 @@ export function seeElement(
     hidden: parent.hidden || 'hidden' in attributes || hidesAll(style),
   };
 }
+
+const OFF_SCREEN_PX = -100;
+const TRANSPARENT = 0.05;
+/** Smaller boxes show nothing. */
+const NOTHING_PX = 1;
+
+/** True when nothing of the element is shown, whatever its children declare. */
+function hidesAll(style: Declarations): boolean {
+  const value = (property: string): string => style.get(property)?.value ?? '';
+  if (value('display') === 'none' || value('mso-hide') === 'all') return true;
+  const [, filtered = '1'] = /opacity\(([^)]*)\)/.exec(value('filter')) ?? [];
+  if (Math.min(share(value('opacity')) ?? 1, share(filtered.trim()) ?? 1) < TRANSPARENT) return true;
+  if (isBelow(style, 'text-indent', OFF_SCREEN_PX)) return true;
+  if (/^inset\((50|100)%/.test(value('clip-path'))) return true;
+  if (/^rect\((0(px)?[\s,]*){4}\)/.test(value('clip'))) return true;
+  return isFolded(style) || isOffScreen(style);
+}
+
+const ROUGHLY = { em: 16, rem: 16, whole: 100 };
+
+function isBelow(style: Declarations, property: string, limit: number): boolean {
+  const length = measure(style.get(property)?.nodes ?? [], ROUGHLY);
+  return length !== null && length < limit;
+}
+
+/** Content beyond the box is not visible, or not without scrolling. */
+const CUTS = /hidden|clip|auto|scroll/;
+
+function isFolded(style: Declarations): boolean {
+  const cuts = ['overflow', 'overflow-x', 'overflow-y'].some((each) =>
+    CUTS.test(style.get(each)?.value ?? ''),
+  );
+  return (
+    cuts && ['max-height', 'height', 'max-width', 'width'].some((each) => isBelow(style, each, NOTHING_PX))
+  );
+}
+
+function isOffScreen(style: Declarations): boolean {
+  const position = style.get('position')?.value ?? '';
+  if (position !== 'absolute' && position !== 'fixed') return false;
+  return ['left', 'top', 'right', 'bottom'].some((side) => isBelow(style, side, OFF_SCREEN_PX));
+}
+
+/** True when the text is struck through. */
+const strikes = (style: Declarations): boolean =>
+  ['text-decoration', 'text-decoration-line'].some(
+    (each) => style.get(each)?.value.includes('line-through') === true,
+  );
 
 /** The browsers' default style of these elements (HTML, 15.3). */
 const BY_NAME: ReadonlyMap<string, readonly CssDeclaration[]> = new Map(

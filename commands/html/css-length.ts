@@ -127,3 +127,9 @@ function productOf(nodes: readonly CssNode[], measures: Measures): number {
   }
   return product;
 }
+
+/** A number or a percentage as a share of one; null for anything else. */
+export function share(value: string): number | null {
+  const [, number, percent] = /^([+-]?\d*\.?\d+(?:e[+-]?\d+)?)(%?)$/.exec(value) ?? [];
+  return number === undefined ? null : Number(number) / (percent === '%' ? 100 : 1);
+}

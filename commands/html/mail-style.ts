@@ -3,7 +3,7 @@
  * text or cover something are not allowed. Each value is matched as a whole, so no escape, comment or address
  * passes, and no string except font names.
  */
-import { isColourName } from './css-colour.ts';
+import culori from 'culori/require';
 
 type Rule = (value: string, element: string) => boolean;
 
@@ -32,7 +32,7 @@ const on =
 
 /** Only forms that every program reads alike: a program that ignored a value would show another colour. */
 const COLOUR = either(
-  isColourName,
+  (value) => Object.hasOwn(culori.colorsNamed, value),
   like(/^#(?:[\da-f]{3}){1,2}$/),
   like(/^rgb\((?:\d{1,3},){2}\d{1,3}\)$/),
   like(/^rgba\((?:\d{1,3},){3}(?:0|1|[01]?\.\d{1,3})\)$/),

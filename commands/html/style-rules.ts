@@ -1,6 +1,5 @@
 /** The rules of a message's style sheets, and which of them apply to an element. */
 import { type Compound, type CssDeclaration, declarationsIn, rulesIn } from './css.ts';
-import { cascaded, type Declarations } from './style-declarations.ts';
 import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
 
 /** What selectors match on. */
@@ -14,6 +13,22 @@ interface Rule {
   /** The element, then its ancestors from the inside out. */
   readonly compounds: readonly Compound[];
   readonly declarations: readonly CssDeclaration[];
+}
+
+export type Declarations = ReadonlyMap<string, CssDeclaration>;
+
+/** The winning declaration of each property: the later one, but `!important` over all others. */
+function cascaded(...lists: readonly Iterable<CssDeclaration>[]): Declarations {
+  const found = new Map<string, CssDeclaration>();
+  for (const list of lists) {
+    for (const declaration of list) {
+      if (found.get(declaration.property)?.isImportant === true && !declaration.isImportant) continue;
+      // For sizes the later one wins, in `font` or in `font-size`.
+      found.delete(declaration.property);
+      found.set(declaration.property, declaration);
+    }
+  }
+  return found;
 }
 
 const MAX_RULES = 2_000;

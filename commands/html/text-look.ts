@@ -1,10 +1,16 @@
 /** How text looks inside elements: its size, colour and background, and whether a person can read it. */
-import type { CssNode } from 'css-tree';
-import { generate } from 'css-tree';
-import { type Colour, contrast, over, share, type WrittenColour, writtenColour } from './css-colour.ts';
+import { type CssNode, generate } from 'css-tree';
+import type { Rgb } from 'culori';
+// The bundle: the package's modules are 250 files.
+import culori from 'culori/require';
 import type { CssDeclaration } from './css.ts';
-import { measure } from './css-length.ts';
-import type { Declarations } from './style-declarations.ts';
+import { measure, share } from './css-length.ts';
+import type { Declarations } from './style-rules.ts';
+
+const { blend, clampRgb, converter, wcagContrast } = culori;
+
+/** Channels from 0 to 1; `alpha` is 0 for transparent, 1 for opaque. */
+type Colour = Required<Rgb>;
 
 /** The inherited part of how text looks. */
 export interface TextLook {
@@ -18,28 +24,21 @@ export interface TextLook {
   readonly opacity: number;
   readonly invisible: boolean;
   /** Null = unknown. */
-  readonly colour: WrittenColour | null;
+  readonly colour: Colour | null;
   /** Replaces the colour when set. */
-  readonly fill: WrittenColour | null | undefined;
+  readonly fill: Colour | null | undefined;
   readonly ground: Colour;
   /** A picture of any colour covers the background when pictures are loaded. */
   readonly isPictured: boolean;
 }
 
-const BLACK: WrittenColour = { colour: [0, 0, 0], alpha: 1 };
+const BLACK: Colour = { mode: 'rgb', r: 0, g: 0, b: 0, alpha: 1 };
+const WHITE: Colour = { ...BLACK, r: 1, g: 1, b: 1 };
 const NORMAL_PX = 16;
 /** How text looks without any style: black on white. */
 export const PLAIN_LOOK: TextLook = {
-  ...{
-    size: NORMAL_PX,
-    rootSize: NORMAL_PX,
-    scale: 1,
-    opacity: 1,
-    invisible: false,
-    colour: BLACK,
-    fill: undefined,
-  },
-  ...{ ground: [255, 255, 255], isPictured: false },
+  ...{ size: NORMAL_PX, rootSize: NORMAL_PX, scale: 1, opacity: 1, invisible: false },
+  ...{ colour: BLACK, fill: undefined, ground: WHITE, isPictured: false },
 };
 
 /** `hidden` cannot be seen; `small` and `faint` can be overlooked. */
@@ -51,7 +50,7 @@ const SMALL_PX = 8;
 const FAINT_CONTRAST = 2;
 const CLEAR = 0.05;
 /** Colours closer than this, summed over all channels, look the same. */
-const SAME_COLOUR = 24;
+const SAME_COLOUR = 24 / 255;
 
 export function sightOf(look: TextLook): Sight {
   const size = look.size === null ? null : look.size * look.scale;
@@ -65,11 +64,23 @@ function sightOfColour({ colour, fill = colour, opacity, ground, isPictured }: T
   if (fill.alpha < CLEAR) return 'hidden';
   const ink = over({ ...fill, alpha: fill.alpha * opacity }, ground);
   if (!isPictured && distance(ink, ground) < SAME_COLOUR) return 'hidden';
-  return contrast(ink, ground) < FAINT_CONTRAST ? 'faint' : 'seen';
+  return wcagContrast(ink, ground) < FAINT_CONTRAST ? 'faint' : 'seen';
 }
 
 const distance = (one: Colour, other: Colour): number =>
-  one.reduce((sum, channel, at) => sum + Math.abs(channel - (other[at] ?? 0)), 0);
+  Math.abs(one.r - other.r) + Math.abs(one.g - other.g) + Math.abs(one.b - other.b);
+
+const over = (ink: Colour, ground: Colour): Colour => ({ ...ground, ...blend([ground, ink]) });
+
+const rgb = converter('rgb');
+/** No colour is longer; the time to read one is quadratic in its digits. */
+const MAX_COLOUR_CHARS = 100;
+
+/** A colour as written (CSS Color 4), in lower case; null for anything else. */
+function colourOf(value: string): Colour | null {
+  const written = value.length > MAX_COLOUR_CHARS ? undefined : rgb(value);
+  return written === undefined ? null : clampRgb({ ...BLACK, ...written });
+}
 
 /** How text looks inside an element with these declarations. `isRoot`: the element is the base of `rem`. */
 export function lookInside(parent: TextLook, style: Declarations, isRoot = false): TextLook {
@@ -147,11 +158,11 @@ function scaleOf(style: Declarations): number {
   return Math.abs(factors.reduce((product, factor) => product * factor, 1));
 }
 
-function inkOf(parent: WrittenColour | null, declaration: CssDeclaration | undefined): WrittenColour | null {
+function inkOf(parent: Colour | null, declaration: CssDeclaration | undefined): Colour | null {
   if (declaration === undefined) return parent;
   const { value } = declaration;
   if (value === '' || value === 'currentcolor' || TAKEN_OVER.test(value)) return parent;
-  return value === 'initial' ? BLACK : writtenColour(value);
+  return value === 'initial' ? BLACK : colourOf(value);
 }
 
 function fillOf(parent: TextLook['fill'], declaration: CssDeclaration | undefined): TextLook['fill'] {
@@ -168,7 +179,7 @@ function groundOf(parent: TextLook, style: Declarations): Pick<TextLook, 'ground
     if (property !== 'background' && property !== 'background-color' && property !== 'background-image')
       continue;
     if (PICTURES.test(value)) isPictured = true;
-    const [written] = nodes.flatMap((node) => writtenColour(generate(node).toLowerCase()) ?? []);
+    const [written] = nodes.flatMap((node) => colourOf(generate(node).toLowerCase()) ?? []);
     if (written === undefined) continue;
     ground = over(written, ground);
     if (written.alpha >= 1 && !PICTURES.test(value)) isPictured = false;

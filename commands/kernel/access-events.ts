@@ -1,9 +1,11 @@
-/** What the process's own access stream holds: reads of bodies, uploads and refusals (`contract.md` 12). */
+/** The events of a process's own access stream: reads of bodies, uploads and refusals (`contract.md` 12). */
 import { z } from 'zod';
-import type { ReadRecord } from './capability.ts';
+import type { ReadRecord, Request } from './capability.ts';
 import { type About, type Author, envelope } from './decide-and-append.ts';
-import { catalogueOf, defineEvent } from '../values/event.ts';
-import type { AccessEntry } from '../ports/ports.ts';
+import { credentialIds, defineEvent } from '../values/event.ts';
+import type { AccessEntry, Ports } from '../ports/ports.ts';
+import type { ActorKind, Caller } from './access.ts';
+import type { Sealed } from '../values/sealed.ts';
 
 export const BodiesRead = defineEvent({
   type: 'BodiesRead',
@@ -30,7 +32,7 @@ export const AttachmentUploaded = defineEvent({
   }),
 });
 
-/** What decided, as `contract.md` 8 has every decision name it. */
+/** The rule that decided, which every decision names (`contract.md` 8). */
 const DecidingRule = z.object({ decision: z.string(), rule_id: z.string(), version: z.int() });
 
 const refused = { capability: z.string().nullable(), mailbox_id: z.string().nullable() };
@@ -41,7 +43,7 @@ export const RequestRefused = defineEvent({
   data: z.object({
     ...refused,
     code: z.string(),
-    /** The rule that wants an approval, where that is why. */
+    /** The rule that requires an approval, for a refusal for this reason. */
     policy: DecidingRule.optional(),
   }),
 });
@@ -59,19 +61,11 @@ export const RefusalsCounted = defineEvent({
   data: z.object({ minute: z.iso.datetime(), code: z.string(), source: z.string(), count: z.int().min(1) }),
 });
 
-export const accessCatalogue = catalogueOf([
-  BodiesRead,
-  AttachmentUploaded,
-  RequestRefused,
-  PolicyDenied,
-  RefusalsCounted,
-]);
-
 export function readEntry(author: Author, now: Date, read: ReadRecord): AccessEntry {
   const [approvalId, ...others] = read.approvalIds ?? [];
   const about = {
     mailbox_id: read.mailboxId,
-    // Of several none is the one it is about.
+    // With several approvals the event is about none of them.
     ...(approvalId === undefined || others.length > 0 ? {} : { approval_id: approvalId }),
   };
   return {
@@ -98,21 +92,75 @@ export const uploadEntry = (
   metadata: envelope(author, AttachmentUploaded, now, { mailbox_id: data.mailbox_id }),
 });
 
-export interface Refusal {
+interface Refusal {
   readonly capability: string | null;
   readonly code: string;
   readonly mailboxId: string | null;
-  /** The objects it named. */
+  /** The objects that the request named. */
   readonly about?: About;
   /** Of the error: a decision of the policy is recorded with its rule and version. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** One line of a refusal; what policy denied is an event of its own. */
+/** The event of a refusal; a denial by the policy has its own type. */
 export function refusalEntry(author: Author, now: Date, refusal: Refusal): AccessEntry {
   const { capability, code, mailboxId, details = {} } = refusal;
   const policy = DecidingRule.safeParse(details['policy']).data;
   const event = code === 'policy_denied' && policy ? PolicyDenied : RequestRefused;
   const data = { capability, code, mailbox_id: mailboxId, ...(policy && { policy }) };
   return { type: event.type, data, metadata: envelope(author, event, now, refusal.about) };
+}
+
+interface KnownCredential {
+  readonly id: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly actor: ActorKind;
+}
+
+interface KnownRequest {
+  readonly credential: KnownCredential;
+  readonly client: Sealed | null;
+  readonly surface: Request['surface'];
+  readonly requestId: string;
+}
+
+export const credentialOf = ({ token, org, principal, actor }: Caller): KnownCredential => ({
+  id: token.id,
+  orgId: org.id,
+  principalId: principal.id,
+  actor,
+});
+
+/** The author of the events of a request with this credential. */
+export const requestAuthor = ({ credential, client, surface, requestId }: KnownRequest): Author => ({
+  orgId: credential.orgId,
+  actor: {
+    type: credential.actor,
+    id: credential.principalId,
+    ...credentialIds(credential.id),
+    ...(client === null ? {} : { client }),
+  },
+  surface,
+  requestId,
+  correlationId: requestId,
+  causationId: requestId,
+});
+
+/**
+ * Records a refused request of a known caller in the audit trail (`contract.md` 12). Resolves when it is stored. A refusal
+ * that cannot be stored, or whose author cannot be sealed, is only counted: the caller must be answered. Never rejects.
+ */
+export async function recordRefusal(
+  { accessLog, clock, log }: Pick<Ports, 'accessLog' | 'clock' | 'log'>,
+  author: Author | Promise<Author>,
+  refusal: Refusal,
+): Promise<void> {
+  const { code, capability } = refusal;
+  try {
+    await accessLog.record(refusalEntry(await author, clock.now(), refusal));
+  } catch (error) {
+    accessLog.countRefusal(code, 'store-away');
+    log.warn('access log: refusal not recorded', { code, capability, error: String(error) });
+  }
 }

@@ -1,7 +1,8 @@
 /**
- * What a token may do now: one pure function over the directory, read at each request, never from claims
+ * The present rights of a token: a pure function of the directory, computed at each request, never from claims
  * (`contract.md` 3).
  */
+import { z } from 'zod';
 import type {
   AgentEntry,
   DirectoryState,
@@ -11,20 +12,19 @@ import type {
   SessionEntry,
   TokenEntry,
 } from '../ports/directory.ts';
-import { quotasOn } from './grant-quotas.ts';
 import {
   AGENT_ORG_SCOPES,
   isMailboxScope,
   MAILBOX_SCOPES,
   type OrgScope,
-  ROLE_SCOPES,
   type Role,
+  ROLE_SCOPES,
   type Scope,
   SESSION_ONLY_SCOPES,
 } from '../values/scopes.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 
-/** Where the request came from decides how policy sees the caller; an agent's credential is always `agent`. */
+/** The kind of caller that policy distinguishes; an agent's credential is always `agent`. */
 export type ActorKind = 'person' | 'delegated' | 'agent' | 'system';
 
 export interface Caller {
@@ -33,21 +33,21 @@ export interface Caller {
   /** The person behind a delegated token or an agent; null for a person's own session. */
   readonly onBehalfOf: string | null;
   readonly org: { readonly id: string; readonly name: string };
-  /** What the request came with; a session is described as a token with the id of the session. */
+  /** The credential of the request; a session is described as a token with the id of the session. */
   readonly token: TokenEntry;
-  /** Set for a person who is signed in; null for every token. */
+  /** Only for a person who is signed in; null for every token. */
   readonly session: CallerSession | null;
   readonly role: Role | null;
   readonly orgScopes: ReadonlySet<Scope>;
-  /** Mailboxes with a live grant, each with the scopes that are left after token, cap and grant. */
+  /** Mailboxes with a live grant, each with the scopes that token, cap and grant all contain. */
   readonly mailboxes: ReadonlyMap<string, MailboxAccess>;
-  /** Every scope held anywhere: what makes a tool visible. */
+  /** Every scope held anywhere: it makes a tool visible. */
   readonly scopes: ReadonlySet<Scope>;
 }
 
 export interface CallerSession {
   readonly id: string;
-  /** Until when the password counts as just given (`contract.md` 18); null = not given again yet, or long ago. */
+  /** The end of the time in which the password counts as just given (`contract.md` 18); null = it does not. */
   readonly steppedUpUntil: string | null;
 }
 
@@ -77,7 +77,7 @@ const commonRoles = (
   b: readonly FolderRole[] | null,
 ): readonly FolderRole[] | null => (a === null ? b : b === null ? a : a.filter((role) => b.includes(role)));
 
-/** The owner of an agent bounds it: what the owner cannot do on that mailbox, the agent cannot either. */
+/** An agent has at most the rights of its owner on that mailbox. */
 function boundByOwner(
   state: DirectoryState,
   grant: GrantEntry,
@@ -134,7 +134,7 @@ function orgScopes(token: TokenEntry, role: Role, session: CallerSession | null)
 export const isFresh = (session: Pick<CallerSession, 'steppedUpUntil'> | null, now: Date): boolean =>
   session?.steppedUpUntil != null && Date.parse(session.steppedUpUntil) > now.getTime();
 
-/** A session as the token it works like: whatever the person's role and grants give, and some of it only for minutes. */
+/** A session described as a token: all rights of the person's role and grants, some of them only for minutes. */
 const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntry => ({
   id: session.id,
   orgId: session.orgId,
@@ -154,7 +154,7 @@ const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntr
   secretHash: null,
 });
 
-/** The person signed in, by a session that was found valid. Null when it is no longer of the organisation. */
+/** The person behind a valid session. Null when they have left the organisation. */
 export function callerInSession(state: DirectoryState, session: SessionEntry, now: Date): Caller | null {
   const standing = standingOf(state, {
     orgId: session.orgId,
@@ -166,16 +166,13 @@ export function callerInSession(state: DirectoryState, session: SessionEntry, no
   );
 }
 
-/**
- * The caller behind a token that was found valid. Null when its principal is no longer of the organisation: then the
- * token is as good as revoked.
- */
+/** The caller behind a valid token. Null when its principal has left the organisation: then it counts as revoked. */
 export function callerOf(state: DirectoryState, token: TokenEntry, now: Date): Caller | null {
   const standing = standingOf(state, token);
   return standing && describeCaller(state, token, standing, { now, session: null });
 }
 
-/** Who is behind a token, all of them still of its organisation. */
+/** The principal of a token and its owner, all of them still in its organisation. */
 interface Standing {
   readonly org: OrganisationEntry;
   readonly person: PersonEntry;
@@ -226,3 +223,40 @@ function describeCaller(
 /** Owners and admins reach every mailbox of their organisation with `mailboxes:*`; mail itself needs a grant. */
 export const managesEveryMailbox = (caller: Caller): boolean =>
   (caller.role === 'owner' || caller.role === 'admin') && caller.token.mailboxIds === null;
+
+const MOST_SENDS = 10_000;
+
+/** How often a principal may act in one mailbox (`contract.md` 3). Strict, as a misspelt quota would limit nothing. */
+export const GrantQuotas = z.strictObject({
+  sends_per_hour: z.int().min(1).max(MOST_SENDS).describe('Mails sent from this mailbox in one hour.'),
+});
+
+/** Name → most. */
+export type Quotas = Readonly<Record<string, number>>;
+
+/** Both limits together: the smaller number of each name. Null = no limit. */
+export const tighterQuotas = (a: Quotas | null, b: Quotas | null): Quotas | null =>
+  a === null || b === null
+    ? (a ?? b)
+    : Object.fromEntries(
+        [...new Set([...Object.keys(a), ...Object.keys(b)])].map((name) => [
+          name,
+          Math.min(a[name] ?? Infinity, b[name] ?? Infinity),
+        ]),
+      );
+
+/** True when `quotas` allow nothing more often than `bound` does. */
+export const quotasWithin = (bound: Quotas | null, quotas: Quotas | null): boolean =>
+  Object.entries(bound ?? {}).every(([name, most]) => (quotas?.[name] ?? Infinity) <= most);
+
+/** The quotas of a principal's grant on a mailbox; its owner's quotas limit an agent too. Null = no limit. */
+export function quotasOn(
+  { agents, grants, grantIds }: Pick<DirectoryState, 'agents' | 'grants' | 'grantIds'>,
+  mailboxId: string,
+  principalId: string,
+): Quotas | null {
+  const of = (id: string): Quotas | null =>
+    grants.get(grantIds.get(mailboxId)?.get(id) ?? '')?.quotas ?? null;
+  const owner = agents.get(principalId)?.ownerId;
+  return owner === undefined ? of(principalId) : tighterQuotas(of(principalId), of(owner));
+}

@@ -1,12 +1,12 @@
-/** Scope checks of one call: what is missing is named, what must not be seen does not exist. */
+/** Scope checks of one call: a missing scope is named; an object that the caller may not see does not exist. */
 import { type Caller, managesEveryMailbox } from './access.ts';
 import type { Access, AccessForAll, Capability } from './capability.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { isMailboxScope, ROLE_SCOPES, type Scope, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
-import { requireSession, stepUpRequired } from './step-up.ts';
+import { requireSession, stepUpRequired } from './live-caller.ts';
 
-/** The refusal of a caller without these scopes; `step_up_required` for a session that only has to confirm its password. */
+/** The refusal for missing scopes; `step_up_required` for a session that only has to confirm its password. */
 export const lacks = (
   { session, role }: Caller,
   required: readonly Scope[],
@@ -19,7 +19,7 @@ export const lacks = (
   return insufficientScope(required, which);
 };
 
-/** Of several scopes `details.match` says whether one of them is enough. */
+/** `details.match`: whether one of several scopes is enough. */
 export function insufficientScope(required: readonly Scope[], which: 'any' | 'all'): GatewayError {
   const named = required.join(which === 'any' ? ' or ' : ' and ');
   const scopes = which === 'all' && required.length > 1 ? 'scopes' : 'scope';
@@ -28,15 +28,16 @@ export function insufficientScope(required: readonly Scope[], which: 'any' | 'al
   });
 }
 
-/** True when the caller holds what makes the capability visible: its tool is listed, its route can be called. */
+/** True when the capability is visible to the caller: its tool is listed, its route can be called. */
 export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
   typeof capability.access === 'string'
     ? capability.access === 'any-token' || caller.session !== null
     : capability.access.any.some((scope) => caller.scopes.has(scope));
 
 /**
- * Throws `insufficient_scope` or `step_up_required` before the input is even read; `needed` tells the refusal what to name. Where a mailbox decides, only the token's own scopes can tell
- * this early: an unseen mailbox must answer `not_found`, whatever the caller's grants on others are.
+ * Throws `insufficient_scope` or `step_up_required` before the input is read; `needed` lists the scopes that the refusal
+ * names. Where a mailbox decides, only the token's own scopes are tested this early: an invisible mailbox must answer
+ * `not_found`, whatever grants the caller has on others.
  */
 export function requireAny(
   caller: Caller,
@@ -51,7 +52,7 @@ export function requireAny(
   throw missing.length > 0 ? lacks(caller, missing, 'all') : lacks(caller, access.any);
 }
 
-/** What an input needs that can be read and says so; none where it cannot. */
+/** The scopes that a readable input needs; none for other input. */
 export function neededScopes(
   { access, input: schema }: Pick<Capability, 'access' | 'input'>,
   input: unknown,
@@ -83,7 +84,7 @@ export function authorize(
   if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
 }
 
-/** True when this input requires a fresh password of a session. Checked last, so that no caller confirms it in vain. */
+/** True when this input requires a fresh password of a session. Tested last, so that no caller confirms it in vain. */
 export function wantsFreshPassword({ access }: Pick<Capability, 'access'>, input: unknown): boolean {
   if (typeof access === 'string') return access === 'stepped-up-session';
   const { steppedUp } = access as Access<unknown>;

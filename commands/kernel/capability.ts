@@ -1,5 +1,5 @@
 /** A capability is declared once; routes, tools, scope checks, idempotency and contract files derive from it. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Caller } from './access.ts';
 import type { Author, Writer } from './decide-and-append.ts';
 import type { IdPrefix } from '../values/ids.ts';
@@ -21,7 +21,7 @@ export interface Request {
   readonly gone?: AbortSignal;
 }
 
-/** What a handler gets beside its input. */
+/** The second argument of a handler. */
 export interface Context {
   readonly caller: Caller;
   readonly ports: Ports;
@@ -30,19 +30,21 @@ export interface Context {
   readonly author: Author;
   readonly writer: Writer;
   readonly registry: readonly Capability[];
-  /** HMAC of capability name and canonical input: what an Idempotency-Key stands for; empty for reads. */
+  /** HMAC of capability name and canonical input: a key is valid only for the same one; empty for reads. */
   readonly fingerprint: string;
-  /** Tells the answer's `Position` header; call it with every append's position. */
+  /** Sets the `Position` header of the response; call it with the position of every append. */
   notePosition(position: Position | null | undefined): void;
   /**
-   * Takes the Idempotency-Key for this request, once everything the request and loaded state show has been checked.
-   * Returns the id of what is made: fresh, or the one chosen when the same key was used before. `mailboxId`: which mailbox it
-   * is about, where the input does not say so; what is kept of a refusal is erased with it.
+   * Takes the Idempotency-Key for this request, after every check that needs only the request and loaded state. Returns the
+   * id of the object to make: a new one, or the one chosen when the same key was used before. `mailboxId`: the mailbox, where
+   * the input does not name it; a stored refusal is erased with it.
    */
   claim(prefix: IdPrefix, mailboxId?: string): Promise<string>;
   /** Marks the answer as a repeat: `Idempotency-Replayed: true`. */
   markReplayed(): void;
-  /** Records that message bodies, raw messages or attachments were read; the answer waits until the event is in the stream. */
+  /** Notes the output as JSON, where it was checked and serialised before: the response is then that text. */
+  noteJson(json: string): void;
+  /** Records a read of message bodies, raw messages or attachments; the response waits until the event is stored. */
   recordRead(read: ReadRecord): Promise<void>;
 }
 
@@ -50,34 +52,34 @@ export interface ReadRecord {
   readonly mailboxId: string;
   readonly messageIds: readonly string[];
   readonly what: 'text' | 'raw' | 'attachment' | 'approval' | 'draft';
-  /** Which attachments, where that is what was read. */
+  /** For `attachment`. */
   readonly attachmentIds?: readonly string[];
-  /** Which checks, where that is what was read. */
+  /** For `approval`. */
   readonly approvalIds?: readonly string[];
-  /** Which drafts, where that is what was read. */
+  /** For `draft`. */
   readonly draftIds?: readonly string[];
 }
 
 export interface Access<Input> {
   /** At least one of these is needed to see the capability at all. */
   readonly any: readonly Scope[];
-  /** The mailbox the input is about; its scopes then decide. */
+  /** The mailbox of the input; the scopes on it then decide. */
   readonly mailbox?: (input: Input) => string;
   /** All of these are needed for this input; absent = one of `any`. */
   readonly needs?: (input: Input) => readonly Scope[];
-  /** A person who is signed in needs none of them: own tokens and agents (`contract.md` 3). */
+  /** A person who is signed in needs none of them, for their own tokens and agents (`contract.md` 3). */
   readonly freeInSession?: true;
   /**
-   * In a session, and with a token made from one, only while that session is stepped up (`contract.md` 18); other tokens
-   * have their scopes. A function: for these inputs.
+   * A session, or a token made from one, must be stepped up (`contract.md` 18); other tokens need only their scopes. A
+   * function: for these inputs.
    */
   readonly steppedUp?: true | ((input: Input) => boolean);
 }
 
-/** Whatever the scopes: everybody with a credential, only a person who is signed in, or one who is stepped up as well. */
+/** Without scopes: any credential, only a session, or only a session that is stepped up. */
 export type AccessForAll = 'any-token' | 'session' | 'stepped-up-session';
 
-/** Answers a request whose key was used before with the current state; null when nothing was made: then the handler runs. */
+/** The response to a key that was used before: the current state; null when nothing was made, then the handler runs. */
 export type Replay<Input, Output> = (
   targetId: string,
   input: Input,
@@ -92,9 +94,9 @@ export type IdempotencyRule<Input, Output> =
   | {
       readonly kind: 'operation';
       readonly required: (input: Input) => boolean;
-      /** Where the input decides: when, in words for the OpenAPI document. */
+      /** The condition in words for the OpenAPI document, where the input decides. */
       readonly requiredWhen?: string;
-      /** For inputs that are no operation but make or change an object: their key is a claim. Null = an operation. */
+      /** For inputs that make or change an object instead: their key is a claim. Null = an operation. */
       readonly claimed?: (input: Input) => Replay<Input, Output> | null;
     }
   /**
@@ -121,7 +123,7 @@ export interface CapabilityDefinition<Input, Output> {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
-  /** Written for a model: what it does, when to use it and when not, what comes back. */
+  /** Written for a model: what it does, when to use it and when not, what it returns. */
   readonly description: string;
   readonly effect: 'read' | 'write';
   /** Of a write: true for inputs that change nothing. Those are counted as reads (`contract.md` 15). */
@@ -149,7 +151,7 @@ export interface CapabilityDefinition<Input, Output> {
     /** May be called as a task (MCP 2025-11-25). */
     readonly asTask?: true;
   } | null;
-  /** Takes up to a minute in which it does nothing, so it is counted apart (`contract.md` 15). */
+  /** It waits for up to a minute, so it is counted separately (`contract.md` 15). */
   readonly waits?: true;
   readonly idempotency: IdempotencyRule<Input, Output>;
   /** A strict object: unknown fields are refused. */
@@ -158,21 +160,41 @@ export interface CapabilityDefinition<Input, Output> {
   /** The strong ETag of the answer. */
   readonly etag?: (output: Output) => string;
   /**
-   * A write that holds `If-Match` against the version of the object its path names. On any other write the header is
-   * refused: the client that sends it relies on it (RFC 9110 13.1.1).
+   * A write that compares `If-Match` with the version of the object in its path. Any other write refuses the header, because
+   * the client relies on it (RFC 9110 13.1.1).
    */
   readonly ifMatch?: true;
   handle(input: Input, context: Context): Promise<Output>;
 }
 
-/**
- * A capability as the faces hold it, its input and output types forgotten: only `invokeCapability` brings parsed input
- * and handler together again.
- */
+/** A capability without its input and output types, for the adapters; only `invokeCapability` parses the input for a handler. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the one place where the type parameters are erased
 export type Capability = CapabilityDefinition<any, any>;
 
-/** Checks a declaration's types; the object itself is left as written. */
+/** Checks the types of a declaration; returns it unchanged. */
 export const defineCapability = <Input, Output>(
   definition: CapabilityDefinition<Input, Output>,
 ): CapabilityDefinition<Input, Output> => definition;
+
+/**
+ * The last step of every change of rights: waits until every process has applied it. `position` is the end of the stream,
+ * also when nothing was appended, because an earlier attempt may have been interrupted before this wait. Throws
+ * `store_unavailable`.
+ */
+export async function answerWhenKnown(context: Context, position: Position | null): Promise<void> {
+  if (position === null) return;
+  context.notePosition(position);
+  await context.ports.directory.waitFor(position);
+}
+
+/** The response of a 204: no fields. */
+export const Nothing = z.object({});
+export type Nothing = z.output<typeof Nothing>;
+
+/** Replay of a write without output; an interrupted one runs again. */
+export const replayNothing = (
+  _targetId: string,
+  _input: unknown,
+  _context: unknown,
+  settled: boolean,
+): Promise<Nothing | null> => Promise.resolve(settled ? {} : null);

@@ -1,15 +1,16 @@
-/** The one way events are written: load a stream, fold it, decide, append at the exact revision. */
+/** The only way to write events: load a stream, fold it, decide, append at the exact revision. */
 import {
   type EventCatalogue,
   type EventDefinition,
   type EventMetadata,
   type Fact,
+  type NewEvent,
   type PastFact,
   readEvent,
   versionOf,
 } from '../values/event.ts';
 import { GatewayError } from '../values/errors.ts';
-import type { AccessEntry, Ids } from '../ports/ports.ts';
+import type { AccessEntry, Ids, Ports } from '../ports/ports.ts';
 import {
   type Appended,
   type EventStore,
@@ -18,9 +19,8 @@ import {
 } from '../ports/event-store.ts';
 import type { Position } from '../values/position.ts';
 import { uuidV5 } from '../values/ids.ts';
-import type { NewEvent } from '../values/event.ts';
 
-/** Who writes, and why: everything of the envelope that is the same for all events of one request. */
+/** The part of the envelope that all events of one request share. */
 export interface Author {
   readonly orgId: string | null;
   readonly actor: EventMetadata['actor'];
@@ -32,16 +32,16 @@ export interface Author {
   readonly mcpSession?: string;
 }
 
-/** What events are about beside their stream: members of the envelope, so that nobody has to derive them. */
+/** Members of the envelope: the objects that an event is about, besides its stream. */
 export type About = Pick<EventMetadata, 'mailbox_id' | 'approval_id'>;
 
-/** A stream's shape: the word before the dash, its events, and how they fold into a state. */
+/** A kind of stream: its category, its events, and how they fold into a state. */
 export interface Aggregate<State, D extends EventDefinition> {
   readonly category: string;
   readonly catalogue: EventCatalogue;
   readonly initial: State;
   evolve(state: State, fact: PastFact<D>): State;
-  /** What the events are about that lead from one state to the other in one append. */
+  /** The `About` of the events of one append, from the states before and after. */
   about?(id: string, before: State, after: State): About;
 }
 
@@ -57,9 +57,9 @@ export interface Loaded<State> {
   readonly position: Position | null;
 }
 
-export interface Decided<State> {
+interface Decided<State> {
   readonly state: State;
-  /** Null when the decider had nothing to add. */
+  /** Null when the decider added nothing. */
   readonly appended: Appended | null;
   /** Of the stream's last event; null while it has none. */
   readonly position: Position | null;
@@ -83,7 +83,7 @@ export async function loadAggregate<State, D extends EventDefinition>(
   return { state, revision: last?.revision ?? 'no-stream', position: last?.position ?? null };
 }
 
-/** The envelope of one fact; its salt comes with its id (`new-events.ts`). */
+/** The envelope of one fact; `newEvents` adds its salt and id. */
 export function envelope(
   author: Author,
   definition: EventDefinition,
@@ -117,14 +117,14 @@ interface AnyFact {
   readonly data: unknown;
 }
 
-export interface FactsToAppend {
+interface FactsToAppend {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly catalogue: EventCatalogue;
   readonly facts: readonly AnyFact[];
   /** Absent = now. */
   readonly occurredAt?: Date;
-  /** What the data of an event names itself need not be said. */
+  /** Besides the ids in the data of the event. */
   readonly about?: About;
 }
 
@@ -148,7 +148,7 @@ export async function appendFacts(
   return await writer.events.append(stream, expected, newEvents(writer.ids, stream, entries));
 }
 
-/** As `appendFacts`; null when another writer was first. */
+/** Like `appendFacts`; null when another writer was first. */
 export async function appendOrNull(
   writer: Writer,
   author: Author,
@@ -163,7 +163,7 @@ export async function appendOrNull(
 }
 
 /** Facts of an aggregate, decided on this state at this revision. */
-export interface DecidedFacts<State> {
+interface DecidedFacts<State> {
   readonly id: string;
   readonly state: State;
   readonly revision: ExpectedRevision;
@@ -171,7 +171,7 @@ export interface DecidedFacts<State> {
   readonly occurredAt: Date;
 }
 
-/** Appends at exactly that revision: the state afterwards, to the millisecond as it is read back. Null as `appendOrNull`. */
+/** Appends at exactly that revision; returns the state after it, as a later read returns it. Null like `appendOrNull`. */
 export async function appendDecided<State, D extends EventDefinition>(
   writer: Writer,
   author: Author,
@@ -190,7 +190,7 @@ export async function appendDecided<State, D extends EventDefinition>(
   return appended && { state: after, appended };
 }
 
-/** Two writers rarely meet on one stream; more lost appends than this in a row mean that something else is wrong. */
+/** Two writers rarely meet on one stream; more lost appends in a row have another cause. */
 const MAX_ATTEMPTS = 8;
 
 /** Repeats an attempt that returns null because another writer was first. Throws `overloaded` after the last one. */
@@ -207,8 +207,8 @@ export async function retryAppend<Result>(
 }
 
 /**
- * Loads, decides and appends, again when another writer was first. `decide` throws a `GatewayError` to refuse, and returns
- * no facts when the state already holds what was asked. Its `now` is also the time of the events, to the millisecond.
+ * Loads, decides and appends; repeats when another writer was first. `decide` throws a `GatewayError` to refuse, and returns
+ * no facts when nothing has to change. Its `now` is also the time of the events, to the millisecond.
  */
 export async function decideAndAppend<State, D extends EventDefinition>(
   writer: Writer,
@@ -217,7 +217,7 @@ export async function decideAndAppend<State, D extends EventDefinition>(
   command: {
     readonly id: string;
     readonly decide: (state: State, now: Date) => readonly Fact<D>[];
-    /** The stream as it was just read, where it was; read again only when another writer was first. */
+    /** The stream, if it was just read; read again only when another writer was first. */
     readonly loaded?: Loaded<State>;
   },
 ): Promise<Decided<State>> {
@@ -255,7 +255,7 @@ export function foldFacts<State, D extends EventDefinition>(
   }, state);
 }
 
-/** One append's events, under a fresh attempt id. */
+/** The events of one append, under a new attempt id. */
 export function newEvents(ids: Ids, stream: string, entries: readonly AccessEntry[]): NewEvent[] {
   const attemptId = ids.newUuid();
   return entries.map(({ type, data, metadata }, index) => ({
@@ -264,4 +264,17 @@ export function newEvents(ids: Ids, stream: string, entries: readonly AccessEntr
     data,
     metadata: { ...metadata, salt: ids.newSalt() },
   }));
+}
+
+/** The gateway itself as the author of an event, for work without a request. */
+export function systemAuthor(ports: Pick<Ports, 'ids'>, orgId: string | null): Author {
+  const requestId = ports.ids.newId('req');
+  return {
+    orgId,
+    actor: { type: 'system', id: 'gateway', token_id: null, session_id: null },
+    surface: 'system',
+    requestId,
+    correlationId: requestId,
+    causationId: requestId,
+  };
 }

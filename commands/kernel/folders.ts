@@ -1,27 +1,22 @@
-/** Folder arguments and roles, resolved against what the directory knows of a mailbox (`contract.md` 4). Pure. */
+/** Resolves folder arguments and roles with the folders of a mailbox in the directory (`contract.md` 4). Pure. */
 import type { FolderEntry, MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { FolderRef } from '../mail/message.ts';
 import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
 import type { Locators } from '../ports/ports.ts';
+import type { MailboxAccess } from './access.ts';
 
 type FoldersOfMailbox = Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>;
-/** What says whether the folders are known yet. */
 type ListedMailbox = FoldersOfMailbox &
   Pick<MailboxEntry, 'state' | 'awaitsAuthorization' | 'hasHiddenFolders'>;
 
 const RETRY_SECONDS = 5;
 
 /**
- * Throws where the folders of the mailbox are not known yet, so that "not read yet" is never reported as "empty":
+ * Throws while the folders of the mailbox are not known yet, so that "not read yet" is never reported as "empty":
  * `mailbox_auth_failed` when its credentials are refused or missing, `conflict` when it is paused, else `mailbox_unavailable`.
  */
-export function assertFoldersKnown({
-  folders,
-  hasHiddenFolders,
-  state,
-  awaitsAuthorization,
-}: ListedMailbox): void {
+function assertFoldersKnown({ folders, hasHiddenFolders, state, awaitsAuthorization }: ListedMailbox): void {
   if (folders.length > 0 || hasHiddenFolders === true) return;
   if (state === 'auth_failed' || awaitsAuthorization === true) {
     const message =
@@ -45,16 +40,16 @@ export function assertFoldersKnown({
 
 const roleWords: ReadonlySet<string> = new Set(FOLDER_ROLES);
 
-/** The role a word names, `spam` being `junk`; null for anything else. */
-export function roleOfWord(word: string): FolderRole | null {
+/** The role of a word; `spam` is `junk`. Null for any other word. */
+function roleOfWord(word: string): FolderRole | null {
   if (word === 'spam') return 'junk';
   return roleWords.has(word) ? (word as FolderRole) : null;
 }
 
-/** RFC 3501 5.1: INBOX is the one name that is the same in every case. */
+/** RFC 3501 5.1: only INBOX is case-insensitive. */
 const isInbox = (path: string): boolean => path.toUpperCase() === 'INBOX';
 
-/** Folder number by role: a person's mapping overrides what was detected. */
+/** Folder number by role: a person's mapping overrides the detected one. */
 export function effectiveRoles(mailbox: FoldersOfMailbox): Partial<Record<FolderRole, number>> {
   const roles: Partial<Record<FolderRole, number>> = {};
   const known = new Set(mailbox.folders.filter(isPresent).map(({ number }) => number));
@@ -76,7 +71,7 @@ export function roleOfFolder(mailbox: FoldersOfMailbox, number: number): FolderR
   return FOLDER_ROLES.find((role) => roles[role] === number) ?? null;
 }
 
-/** Says alike of what is not there and of what the grant does not reach. */
+/** The same error for a folder that does not exist and for one outside the grant. */
 const unknownFolder = (): GatewayError =>
   new GatewayError(
     'not_found',
@@ -84,7 +79,7 @@ const unknownFolder = (): GatewayError =>
     { details: { suggested_tool: 'email_query' } },
   );
 
-/** The folder of a role. Throws `folder_role_missing` when the mailbox has none, and as `assertFoldersKnown`. */
+/** The folder of a role. Throws `folder_role_missing`, and what `assertFoldersKnown` throws. */
 export function folderOfRole(mailbox: ListedMailbox, role: FolderRole): FolderRef {
   assertFoldersKnown(mailbox);
   const number = effectiveRoles(mailbox)[role];
@@ -103,8 +98,8 @@ export const allSelectable = (mailbox: FoldersOfMailbox): readonly FolderRef[] =
 
 /**
  * One folder from a role word, a `fld_` id, an exact path or `path:…`. Throws `folder_role_missing`, `not_found` (also
- * for another mailbox's id), `invalid_request` for `all`, `conflict` for a folder that cannot hold messages, and as
- * `assertFoldersKnown`.
+ * for another mailbox's id), `invalid_request` for `all`, `conflict` for a folder that cannot hold messages, and what
+ * `assertFoldersKnown` throws.
  */
 export function resolveFolder(mailbox: MailboxEntry, argument: string, locators: Locators): FolderRef {
   if (argument === 'all') {
@@ -142,10 +137,10 @@ const isSelectable = (folder: FolderEntry): boolean =>
 
 const refOf = ({ number, path }: FolderEntry): FolderRef => ({ number, path });
 
-/** Views of what lies elsewhere too: to take a message out of one of them is not what people mean by moving it. */
+/** Views on messages of other folders: a message is not moved by removing it from a view. */
 const LAST: readonly FolderRole[] = ['important', 'flagged', 'all_mail'];
 
-/** Folders in the order in which they are a message's home: INBOX, then the others as given, the views last. */
+/** Folders in home order, the order of preference for a message in several: INBOX, the others as given, the views last. */
 export function inHomeOrder(
   mailbox: Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>,
   folders: readonly FolderRef[],
@@ -156,7 +151,7 @@ export function inHomeOrder(
   return folders.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** True when none of the folders searched before this one holds the message too; `searched` in home order. */
+/** True when no folder before this one contains the message too; `searched` is in home order. */
 export function isHome(
   folderNumber: number,
   alsoIn: readonly number[],
@@ -164,4 +159,50 @@ export function isHome(
 ): boolean {
   const own = searched.indexOf(folderNumber);
   return !searched.slice(0, own).some((number) => alsoIn.includes(number));
+}
+
+type Reach = Pick<MailboxAccess, 'folderRoles'>;
+
+/** By entry and roles: answers are cached by the entry, so each call must return the same one. */
+const reached = new WeakMap<MailboxEntry, Map<string, MailboxEntry>>();
+
+/**
+ * The mailbox without the folders that a grant excludes: a request that names one of them is answered as if it did not
+ * exist.
+ */
+export function asReached(mailbox: MailboxEntry, access: Reach): MailboxEntry {
+  if (access.folderRoles === null) return mailbox;
+  const views = reached.get(mailbox) ?? new Map<string, MailboxEntry>();
+  reached.set(mailbox, views);
+  const roles = access.folderRoles.toSorted().join();
+  const known = views.get(roles);
+  if (known) return known;
+  const folders = mailbox.folders.filter(({ number }) => isFolderAllowed(access, mailbox, number));
+  const view = { ...mailbox, folders, hasHiddenFolders: folders.length < mailbox.folders.length };
+  views.set(roles, view);
+  return view;
+}
+
+/** True when the grant has no folder roles, or the folder has one of them. */
+export function isFolderAllowed(access: Reach, mailbox: MailboxEntry, folderNumber: number): boolean {
+  if (access.folderRoles === null) return true;
+  const role = roleOfFolder(mailbox, folderNumber);
+  return role !== null && access.folderRoles.includes(role);
+}
+
+/**
+ * The folders of a selection, in home order: the named one; `all` = every folder; absent = all except trash and junk.
+ * `mailbox` is as the caller reaches it (`asReached`). Throws what `assertFoldersKnown` and `resolveFolder` throw.
+ */
+export function searchedFolders(
+  mailbox: MailboxEntry,
+  argument: string | undefined,
+  locators: Locators,
+): readonly FolderRef[] {
+  if (argument !== undefined && argument !== 'all') return [resolveFolder(mailbox, argument, locators)];
+  assertFoldersKnown(mailbox);
+  const { trash, junk } = effectiveRoles(mailbox);
+  const leftOut = argument === 'all' ? [] : [trash, junk];
+  const searched = allSelectable(mailbox).filter(({ number }) => !leftOut.includes(number));
+  return inHomeOrder(mailbox, searched);
 }

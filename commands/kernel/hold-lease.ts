@@ -1,13 +1,12 @@
-/** A lease held by one piece of work: two requests of this process share one as little as two processes do. */
+/** A lease for one task: two requests of this process exclude each other as two processes do. */
 import type { Leases } from '../ports/ports.ts';
 
 export interface HeldLease {
   /**
-   * Called right before every effect: throws `LeaseLost` once another process may have taken the lease. A process that
-   * was paused for longer wakes up here and does nothing more.
+   * Called directly before every effect: throws `LeaseLost` once another process may have taken the lease, for example after
+   * a long pause of this process.
    */
   assertHeld(): void;
-  /** Gives it up. */
   release(): Promise<void>;
 }
 
@@ -30,7 +29,7 @@ function namesInUse(leases: Leases): Set<string> {
   return names;
 }
 
-/** Takes a lease. Null when any other work holds it, here or in another process. */
+/** Takes a lease. Null when another task holds it, here or in another process. */
 export async function holdLease(leases: Leases, name: string): Promise<HeldLease | null> {
   const names = namesInUse(leases);
   if (names.has(name)) return null;

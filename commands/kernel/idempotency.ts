@@ -4,13 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { About, Author, Writer } from './decide-and-append.ts';
-import { appendOrNull } from './decide-and-append.ts';
-import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
+import { type About, appendOrNull, type Author, type Writer } from './decide-and-append.ts';
+import { catalogueOf, defineEvent, readEvent, type StoredEvent } from '../values/event.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { sealedText } from '../values/event-fields.ts';
 import type { PersonalData, Ports } from '../ports/ports.ts';
-import type { StoredEvent } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
 
 export const RequestClaimed = defineEvent({
@@ -31,14 +29,14 @@ export const RequestSettled = defineEvent({
     outcome: z.enum(['ok', 'error']),
     code: z.string().nullable(),
     message: z.string().nullable(),
-    /** JSON of the error's details, sealed: they may name recipients. Absent where there are none, and in events of before. */
+    /** JSON of the error's details, sealed: they may name recipients. Absent without details, and in older events. */
     details: sealedText.optional(),
   }),
 });
 
-export const claimCatalogue = catalogueOf([RequestClaimed, RequestSettled]);
+const claimCatalogue = catalogueOf([RequestClaimed, RequestSettled]);
 
-/** RFC 8785 for what JSON can hold here: keys sorted by code unit, `undefined` left out. */
+/** RFC 8785 for these values: keys sorted by code unit, without `undefined`. */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object')
     return value === undefined ? 'null' : JSON.stringify(value);
@@ -50,7 +48,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** What a key stands for: the same capability with the same input, whichever face it came through. */
+/** Equal for the same capability with the same input, over REST and MCP alike. */
 export const fingerprintOf = (capability: string, input: unknown): string =>
   createHash('sha256')
     .update(`${capability}\n${canonicalJson(input)}`)
@@ -79,8 +77,8 @@ export const keyInProgress = (retryAfterSeconds: number): GatewayError =>
     },
   );
 
-/** How a claimed request was refused, as it is kept. */
-export interface RecordedError {
+/** The stored refusal of a claimed request. */
+interface RecordedError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly details: Sealed | null;
@@ -94,7 +92,7 @@ export interface Claim {
     { readonly outcome: 'ok' } | { readonly outcome: 'error'; readonly error: RecordedError } | null;
 }
 
-/** The claim a stream holds, or null when its first event is none (an operation's, or the stream is empty). */
+/** The claim in a stream; null for an operation's stream and for an empty one. */
 export function readClaim(stored: readonly StoredEvent[]): Claim | null {
   const [first, ...rest] = stored.map((event) => readEvent(claimCatalogue, event));
   if (first?.type !== RequestClaimed.type) return null;
@@ -121,7 +119,7 @@ const recorded = ({ code, message, details }: z.output<typeof RequestSettled.dat
 
 const Details = z.record(z.string(), z.unknown());
 
-/** The refusal as it was returned; without its details once the key they were sealed under is erased. */
+/** The refusal as it was returned; without its details once their key was erased. */
 export async function replayedError(
   personal: Pick<PersonalData, 'open'>,
   { code, message, details }: RecordedError,
@@ -135,11 +133,11 @@ export async function replayedError(
 
 export const claimStream = (operationId: string): string => `operation-${operationId}`;
 
-/** The request that claims a key writes at once what it is for; others wait at most this long for it. */
+/** A request that claims a key writes its purpose immediately; others wait at most this long for it. */
 const MOST_LOOKS = 8;
 const PAUSE_MS = 30;
 
-/** What the stream of a key that is taken holds; empty when nothing was written in time. */
+/** The events in the stream of a taken key; none when nothing was written in time. */
 export async function awaitClaim(
   { events, clock }: Pick<Ports, 'events' | 'clock'>,
   operationId: string,
@@ -169,7 +167,7 @@ export async function writeClaim(
   return appended !== null;
 }
 
-/** Records how the claimed request ended; when another process settled it meanwhile, that record stands. */
+/** Records the end of the claimed request; a record of another process is kept. */
 export async function writeSettled(
   writer: Writer,
   author: Author,
@@ -191,7 +189,7 @@ function settledAs(error: RecordedError | null): z.input<typeof RequestSettled.d
   return { outcome: 'error', code, message, ...(details === null ? {} : { details }) };
 }
 
-/** A refusal to be kept. `ownerId`: with whose key its details go. */
+/** A refusal to store. `ownerId`: the owner of the key that seals its details. */
 export async function recordedError(
   personal: Pick<PersonalData, 'seal'>,
   ownerId: string,

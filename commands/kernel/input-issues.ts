@@ -1,9 +1,9 @@
-/** What is wrong with input, in sentences for people: the one map from zod's issues, for every face and document. */
+/** Invalid input in sentences for people: the only mapping of zod's issues, for every adapter and document. */
 import type { z } from 'zod';
 
-/** Where and how input breaks its schema; never the value that was sent. */
+/** Where and how input breaks its schema, without the value that was sent. */
 export interface InputIssue {
-  /** Names and positions, with dots between. */
+  /** Names and positions, separated by dots. */
   readonly path: string;
   readonly code: string;
   readonly message: string;
@@ -13,18 +13,15 @@ type OfCode<Code> = Extract<z.core.$ZodRawIssue, { readonly code: Code }>;
 
 type Read<T> = { readonly data: T; readonly issues: null } | { readonly issues: readonly InputIssue[] };
 
-/** The input as its schema reads it, or what is wrong with it. */
+/** The parsed input, or its issues. */
 export function readInput<T>(schema: z.ZodType<T>, input: unknown): Read<T> {
   const parsed = schema.safeParse(input, { error: sentenceOf });
   if (parsed.success) return { data: parsed.data, issues: null };
   return { issues: parsed.error.issues.flatMap((issue) => describeIssue(issue)) };
 }
 
-/** One issue per unknown field; of several allowed shapes those of the one that was meant. */
-export function describeIssue(
-  issue: z.core.$ZodIssue,
-  above: readonly PropertyKey[] = [],
-): readonly InputIssue[] {
+/** One issue per unknown field; for a union the issues of the alternative that was meant. */
+function describeIssue(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): readonly InputIssue[] {
   const path = [...above, ...issue.path];
   const at = (names: readonly PropertyKey[]): string => names.map(String).join('.');
   if (issue.code === 'unrecognized_keys') {
@@ -42,8 +39,8 @@ export function describeIssue(
 }
 
 /**
- * The alternative that the input is nearest to; null where it has the form of none, or is as near to another: then the union
- * has to say what it takes. An unknown field says more than a missing one.
+ * The alternative nearest to the input; null where none or several are nearest: then the issue is that of the union. An
+ * unknown field counts more than a missing one.
  */
 function meantOf(alternatives: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | null {
   const ofItsForm = alternatives.filter((issues) => !issues.some(isOfAnotherForm));
@@ -56,7 +53,7 @@ function meantOf(alternatives: readonly (readonly z.core.$ZodIssue[])[]): readon
 const isOfAnotherForm = ({ code, path }: z.core.$ZodIssue): boolean =>
   path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 
-/** The sentence of an issue, to be read after its path; undefined leaves it to zod. A message in the schema itself comes first. */
+/** The sentence of an issue, to be read after its path; undefined = zod's own. A message in the schema has precedence. */
 export function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && MISSING.has(issue.code)) return 'is missing';
   const sentence = SENTENCES[issue.code] as ((of: z.core.$ZodRawIssue) => string) | undefined;
@@ -99,7 +96,7 @@ interface Bounds {
   readonly most?: Bound | undefined;
 }
 
-/** What a check of zod's bounds, by its own name. */
+/** The subject of a zod check, by the name of the check. */
 const BOUNDS: Readonly<Record<string, (def: Readonly<Record<string, Bound>>) => Bounds>> = {
   greater_than: ({ value }) => ({ least: value }),
   less_than: ({ value }) => ({ most: value }),
@@ -108,7 +105,7 @@ const BOUNDS: Readonly<Record<string, (def: Readonly<Record<string, Bound>>) => 
   length_equals: ({ length }) => ({ least: length, most: length }),
 };
 
-/** All bounds of the schema that one of them belongs to. */
+/** All bounds of the schema of this one. */
 function boundsOf(issue: OfCode<'too_small'> | OfCode<'too_big'>): Bounds {
   const { checks = [] } = (issue as { schema?: z.core.$ZodType }).schema?._zod.def ?? {};
   const broken = issue.code === 'too_small' ? { least: issue.minimum } : { most: issue.maximum };

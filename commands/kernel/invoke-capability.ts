@@ -1,17 +1,16 @@
-/** The one path of every call, from REST and MCP: access → parse → idempotency → handle → check output. */
+/** The path of every call, from REST and MCP: access → parse → idempotency → handle → validate output. */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { authorize, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
-import { readEntry } from './access-events.ts';
-import { credentialOf, recordRefusal, requestAuthor } from './record-refusal.ts';
+import { credentialOf, readEntry, recordRefusal, requestAuthor } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { About, Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { readInput } from './input-issues.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
-import { requireFreshPassword } from './step-up.ts';
+import { requireFreshPassword } from './live-caller.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Position } from '../values/position.ts';
@@ -29,6 +28,8 @@ export interface Invocation {
 
 export interface Outcome {
   readonly output: unknown;
+  /** The output as JSON, where it was serialised before. */
+  readonly json: string | null;
   /** Position of the newest event of this request, for the `Position` header. */
   readonly position: Position | null;
   readonly replayed: boolean;
@@ -36,7 +37,7 @@ export interface Outcome {
   readonly stale: boolean;
 }
 
-/** Runs a capability. Throws a `GatewayError`; a refusal that is recorded is in the access stream by then. */
+/** Runs a capability. Throws a `GatewayError`, after a recorded refusal is in the access stream. */
 export async function invokeCapability(invocation: Invocation): Promise<Outcome> {
   try {
     return await run(invocation);
@@ -64,7 +65,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
   }
   const stale =
     request.ifPosition === null ? false : !(await ports.readModels.waitFor(request.ifPosition, 1_000));
-  const answer = { position: null as Position | null, replayed: false };
+  const answer = { position: null as Position | null, replayed: false, json: null as string | null };
   const author = authorOf(invocation);
   // Keyed: inputs hold passwords, and a plain hash of one could be guessed from the log.
   const fingerprint =
@@ -92,16 +93,20 @@ async function run(invocation: Invocation): Promise<Outcome> {
     markReplayed: () => {
       answer.replayed = true;
     },
+    noteJson: (json) => {
+      answer.json = json;
+    },
     recordRead: (read) => ports.accessLog.record(readEntry(author, ports.clock.now(), read)),
   };
   const output: unknown = await claims.settle(capability, input, context);
-  return { output: checkOutput(capability, output, ports), ...answer, stale };
+  if (answer.json === null) checkOutput(capability, output, ports);
+  return { output, ...answer, stale };
 }
 
 const needsKey = (rule: Capability['idempotency'], input: unknown): boolean =>
   rule.kind === 'operation' ? rule.required(input) : rule.kind === 'claim' && rule.required === true;
 
-/** The input checked against its schema. Throws `invalid_request` with what is wrong, never what was sent. */
+/** Parses the input. Throws `invalid_request` with the issues, without the values that were sent. */
 export function parseInput(schema: z.ZodType, input: unknown): unknown {
   const read = readInput(schema, input);
   if (read.issues === null) return read.data;
@@ -113,16 +118,14 @@ export function parseInput(schema: z.ZodType, input: unknown): unknown {
 }
 
 /** Output that breaks its own schema is a defect of the gateway: logged, and returned unchanged. */
-function checkOutput(capability: Capability, output: unknown, ports: Ports): unknown {
+function checkOutput(capability: Capability, output: unknown, ports: Ports): void {
   const parsed = capability.output.safeParse(output);
-  if (!parsed.success) {
-    ports.log.error('capability: response does not match its schema', {
-      capability: capability.name,
-      paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),
-    });
-    if (ports.server.strictOutput) throw new Error(`answer of ${capability.name} breaks its schema`);
-  }
-  return output;
+  if (parsed.success) return;
+  ports.log.error('capability: response does not match its schema', {
+    capability: capability.name,
+    paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),
+  });
+  if (ports.server.strictOutput) throw new Error(`answer of ${capability.name} breaks its schema`);
 }
 
 function authorOf({ caller, request, client }: Invocation): Author {
@@ -133,7 +136,7 @@ function authorOf({ caller, request, client }: Invocation): Author {
   };
 }
 
-/** An MCP session as events name it: the id itself would let its reader speak in it. */
+/** An MCP session as events name it: its id is a secret. */
 const sessionName = (mcpSessionId: string): string =>
   createHash('sha256').update(`mcp-session\n${mcpSessionId}`).digest('base64url');
 
@@ -157,11 +160,11 @@ async function recordRefused(invocation: Invocation, error: unknown): Promise<vo
   });
 }
 
-/** What a request names as the object it is about, whether that exists or not. */
+/** The objects that a request names, whether they exist or not. */
 const FORMS = { mailbox_id: /^mbx_[0-9a-z]{26}$/, approval_id: /^chk_[0-9a-z]{26}$/ } as const;
 
 /** Mailbox and approval of an input, for the envelope; text without the form of an id is left out. */
-export function mentionedIn(input: unknown): About {
+function mentionedIn(input: unknown): About {
   if (typeof input !== 'object' || input === null) return {};
   const named = Object.entries(FORMS).flatMap(([name, form]) => {
     const id: unknown = (input as Readonly<Record<string, unknown>>)[name];

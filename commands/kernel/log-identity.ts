@@ -1,9 +1,8 @@
-/** Which log this is: places in it (cursors, `Position`, checkpoints) mean nothing in another one. */
+/** The identity of the log: places in it (cursors, `Position`, checkpoints) mean nothing in another log. */
 import { z } from 'zod';
-import { appendFacts, type Writer } from './decide-and-append.ts';
+import { appendOrNull, systemAuthor, type Writer } from './decide-and-append.ts';
 import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
-import { type EventStore, WrongExpectedRevision } from '../ports/event-store.ts';
-import { systemAuthor } from './system-author.ts';
+import type { EventStore } from '../ports/event-store.ts';
 
 const STREAM = 'eventLog-identity';
 const ID_LENGTH = 8;
@@ -24,16 +23,13 @@ export async function identifyLog(writer: Writer): Promise<string> {
   const known = await namedLog(writer.events);
   if (known !== null) return known;
   const logId = writer.ids.newNonce().slice(0, ID_LENGTH);
-  try {
-    const facts = [{ type: LogNamed.type, data: { log_id: logId } }];
-    const author = systemAuthor(writer, null);
-    await appendFacts(writer, author, { stream: STREAM, expected: 'no-stream', catalogue, facts });
-    return logId;
-  } catch (error) {
-    const winner = error instanceof WrongExpectedRevision ? await namedLog(writer.events) : null;
-    if (winner === null) throw error;
-    return winner;
-  }
+  const facts = [{ type: LogNamed.type, data: { log_id: logId } }];
+  const author = systemAuthor(writer, null);
+  const first = { stream: STREAM, expected: 'no-stream', catalogue, facts } as const;
+  if ((await appendOrNull(writer, author, first)) !== null) return logId;
+  const winner = await namedLog(writer.events);
+  if (winner === null) throw new Error('the event log shows no identity after another process wrote one');
+  return winner;
 }
 
 async function namedLog(events: Pick<EventStore, 'readStream'>): Promise<string | null> {

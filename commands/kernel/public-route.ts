@@ -1,4 +1,4 @@
-/** A route that needs no bearer (`contract.md` 18), declared once like a capability; it exists on REST alone. */
+/** A route that needs no bearer (`contract.md` 18), declared once like a capability; it exists only on REST. */
 import type { z } from 'zod';
 import type { Capability } from './capability.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -7,30 +7,30 @@ import type { Position } from '../values/position.ts';
 import { GatewayError } from '../values/errors.ts';
 import { parseInput } from './invoke-capability.ts';
 
-/** Every route of the REST face. */
+/** Every route of the REST adapter. */
 export interface Routes {
   readonly registry: readonly Capability[];
   readonly publicRoutes: readonly AnyPublicRoute[];
 }
 
-/** What such a route gets beside its input: there is no caller. */
+/** The second argument of its handler; there is no caller. */
 export interface PublicContext {
   readonly ports: Ports;
   readonly routes: Routes;
   readonly requestId: string;
   readonly surface: 'rest' | 'console';
-  /** Tells addresses apart, as an HMAC. */
+  /** The client address, as an HMAC. */
   readonly source: string;
   /** Address and user agent under a principal's key. */
   readonly sealClient: (principalId: string) => Promise<Sealed>;
-  /** Runs once the answer is out, for what must not be seen in how long it takes. Must not throw. */
+  /** Runs work after the response, so that its duration reveals nothing. Must not throw. */
   readonly afterAnswer: (work: () => void) => void;
-  /** Tells the answer's `Position` header. */
+  /** Sets the `Position` header of the response. */
   readonly notePosition: (position: Position | null) => void;
 }
 
-export interface PublicRoute<Input = unknown, Output = unknown> {
-  /** snake_case, apart from every capability's. */
+interface PublicRoute<Input = unknown, Output = unknown> {
+  /** snake_case, distinct from all capabilities. */
   readonly name: string;
   readonly title: string;
   readonly summary: string;
@@ -43,11 +43,11 @@ export interface PublicRoute<Input = unknown, Output = unknown> {
   handle(input: Input, context: PublicContext): Promise<Output>;
 }
 
-/** A route as the face holds it, its input and output types forgotten: only `invokePublicRoute` brings them together again. */
+/** A route without its input and output types; only `invokePublicRoute` parses the input for its handler. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as for capabilities
 export type AnyPublicRoute = PublicRoute<any, any>;
 
-/** Checks a declaration's types; the object itself is left as written. */
+/** Checks the types of a declaration; returns it unchanged. */
 export const definePublicRoute = <Input, Output>(
   route: PublicRoute<Input, Output>,
 ): PublicRoute<Input, Output> => route;

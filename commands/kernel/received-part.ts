@@ -1,28 +1,77 @@
 /**
- * Bytes of received mail, read from the mail server in pieces. A connection is borrowed for a run of them and given back at its
- * end, or as soon as the next one is not taken: a slow reader, or one that went away, holds nothing, and memory does not grow
- * with the message.
+ * Bytes of received mail, read from the mail server in pieces. A connection is borrowed for a run of pieces and returned at
+ * its end, or as soon as the next piece is not taken: a slow or disconnected reader holds no connection, and memory does not
+ * grow with the message.
  */
 import { GatewayError } from '../values/errors.ts';
-import { AsyncChannel } from './async-channel.ts';
 import type { MailPort } from '../ports/mail-port.ts';
 import type { MessageRef, PartDescription } from '../mail/message.ts';
 import { decodePiece } from '../mail/transfer-decoding.ts';
 
+/** The reader stops waiting for a stalled taker after this time. */
+const WAIT_MS = 200;
+
+/** A channel without a buffer: passes pieces from a reader to a taker, one at a time; each waits for the other. */
+class AsyncChannel<Piece> {
+  #piece = Promise.withResolvers<Piece | null>();
+  #asked = Promise.withResolvers<boolean>();
+  #isOver = false;
+
+  /** Reader: the piece that was asked for. */
+  put(piece: Piece): void {
+    this.#asked = Promise.withResolvers<boolean>();
+    this.#piece.resolve(piece);
+  }
+
+  /** Reader: true when the next piece is asked for in time. */
+  async isAskedForMore(): Promise<boolean> {
+    if (this.#isOver) return false;
+    const asked = this.#asked;
+    const timer = setTimeout(() => {
+      asked.resolve(false);
+    }, WAIT_MS);
+    try {
+      return await asked.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Taker: the first piece; null when there is none. */
+  first(): Promise<Piece | null> {
+    return this.#piece.promise;
+  }
+
+  /** Taker: the next piece; null when there is none, or the reader did not wait. */
+  async next(): Promise<Piece | null> {
+    if (this.#isOver) return null;
+    this.#piece = Promise.withResolvers<Piece | null>();
+    this.#asked.resolve(true);
+    return await this.#piece.promise;
+  }
+
+  /** Either: nothing more is put, or taken. */
+  end(): void {
+    this.#isOver = true;
+    this.#piece.resolve(null);
+    this.#asked.resolve(false);
+  }
+}
+
 /** Large enough for few commands, small enough that 25 downloads at once stay far below 64 MiB. */
 const PIECE_BYTES = 128 * 1024;
-/** A server finds the place again at the begin of each run, which costs it time; others wait for the end of it. */
+/** Pieces in a run. The server seeks at the start of each run, which takes time; other tasks wait for its end. */
 const RUN_BYTES = 4 * 1024 * 1024;
 /** A download delays no other answer, so it waits for a connection this many times longer. */
 const MOST_WAITS = 4;
 
-export interface PartSource {
+interface PartSource {
   readonly mail: Pick<MailPort, 'withMailbox'>;
   readonly mailboxId: string;
   readonly ref: MessageRef;
 }
 
-/** Raw bytes of a part, or of the whole message (path null). Throws `message_stale` when it goes away meanwhile. */
+/** Raw bytes of a part, or of the whole message (path null). Throws `message_stale` when it disappears meanwhile. */
 export async function* rawBytes(
   source: PartSource,
   path: string | null,
@@ -69,7 +118,7 @@ const settled = (run: Promise<boolean>): Promise<RunEnd> =>
     }),
   );
 
-/** True when it came to the end of the bytes. */
+/** True at the end of the bytes. */
 const readRun = (
   { mail, mailboxId, ref }: PartSource,
   { path, offset }: { readonly path: string | null; readonly offset: number },
@@ -89,7 +138,7 @@ const readRun = (
     return false;
   });
 
-/** A place in a part from which decoding can go on. */
+/** A place in a part from which decoding can resume. */
 interface Mark {
   readonly decoded: number;
   readonly encoded: number;
@@ -98,7 +147,7 @@ interface Mark {
 
 const BEGIN: Mark = { decoded: 0, encoded: 0, carry: new Uint8Array() };
 
-/** The decoded bytes of one part. Places passed once are remembered, so that a later read need not begin at the front. */
+/** The decoded bytes of one part. Passed places are remembered, so that a later read does not start at the front. */
 export class ReceivedPart {
   readonly #description: PartDescription;
   readonly #marks: Mark[] = [BEGIN];
@@ -108,12 +157,12 @@ export class ReceivedPart {
     this.#description = description;
   }
 
-  /** Decoded bytes in all, once they have been read to the end. */
+  /** The number of decoded bytes, once they were read to the end. */
   get knownLength(): number | null {
     return this.#length;
   }
 
-  /** Decoded bytes in all, read to the end where that was not done before. Throws like `rawBytes`. */
+  /** The number of decoded bytes; reads to the end if necessary. Throws like `rawBytes`. */
   async length(source: PartSource): Promise<number> {
     if (this.#length !== null) return this.#length;
     const { decoded } = this.#marks.at(-1) ?? BEGIN;
@@ -142,12 +191,12 @@ export class ReceivedPart {
 
   #remember(mark: Mark): void {
     const last = this.#marks.at(-1) ?? BEGIN;
-    // A carry that grows is of hostile input; decoding then begins further in front.
+    // Only hostile input has a growing carry; decoding then starts further in front.
     if (mark.encoded > last.encoded && mark.carry.length <= 2_048) this.#marks.push(mark);
   }
 }
 
-/** Decoding ends differently, so the last piece has to be known as such before it is decoded. */
+/** Decoding ends differently, so the last piece must be known before it is decoded. */
 async function* withLast(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<{ readonly piece: Uint8Array; readonly isLast: boolean }, void, undefined> {

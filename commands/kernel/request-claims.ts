@@ -1,4 +1,4 @@
-/** Claims of requests that are no operation: the key is taken late, settled at the end, replayed afterwards. */
+/** Claims of requests other than operations: the key is taken late, settled at the end, replayed afterwards. */
 import type { Caller } from './access.ts';
 import type { CapabilityDefinition, Context, IdempotencyRule, Replay, Request } from './capability.ts';
 import type { About, Author } from './decide-and-append.ts';
@@ -29,7 +29,7 @@ interface Claimant {
   readonly about: About;
 }
 
-/** The request behind a key, its types left to its capability. */
+/** The request of a key; its capability knows the types. */
 interface Work<Output> {
   run(): Promise<Output>;
   replay(claim: Claim): Promise<Output | null>;
@@ -43,9 +43,9 @@ export class RequestClaims {
   readonly #author: Author;
   readonly #claimant: Claimant;
   readonly #operationId: string | null;
-  /** What an earlier, cut-off request with this key had chosen. */
+  /** The id that an earlier, interrupted request with this key chose. */
   #resumed: Claim | null = null;
-  /** The mailbox the request is about: what is kept of its refusal goes with it. */
+  /** The mailbox of the request: a stored refusal is erased with it. */
   #mailboxId: string | null;
   /** Held from the claim until its end is recorded. */
   #lease: HeldLease | null = null;
@@ -62,7 +62,7 @@ export class RequestClaims {
         : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
   }
 
-  /** Replays a settled request, else runs the handler and records how it ended. A key that is no claim passes through. */
+  /** Replays a settled request, else runs the handler and records its end. A key of an operation passes through. */
   async settle<Input, Output>(
     capability: CapabilityDefinition<Input, Output>,
     input: Input,
@@ -86,12 +86,12 @@ export class RequestClaims {
       : await this.#resume(operationId, earlier, work);
   }
 
-  /** Goes on where a cut-off request ended: records what it made, or runs again with the id it had chosen. */
+  /** Resumes an interrupted request: records the object it made, or runs again with the id it chose. */
   async #resume<Output>(operationId: string, earlier: Claim, work: Work<Output>): Promise<Output> {
     this.#lease = await holdLease(this.#ports.leases, operationId);
     if (this.#lease === null) throw keyInProgress(1);
     try {
-      // The first request may have ended between the look at its stream and the lease.
+      // The first request may have ended between the read of its stream and the lease.
       const claim = (await this.#read(operationId)) ?? earlier;
       if (claim.settled) return await replaySettled(claim, work);
       const output = await work.replay(claim);
@@ -108,8 +108,8 @@ export class RequestClaims {
   }
 
   /**
-   * Takes the key. The id is the one an earlier, cut-off request had chosen, or a fresh one. `mailboxId`: where the input does
-   * not say which mailbox it is about.
+   * Takes the key. The id is that of an earlier, interrupted request, or a new one. `mailboxId`: where the input does not name
+   * the mailbox.
    */
   async take(prefix: IdPrefix, mailboxId?: string): Promise<string> {
     this.#mailboxId = mailboxId ?? this.#mailboxId;
@@ -133,13 +133,13 @@ export class RequestClaims {
     return targetId;
   }
 
-  /** Why the key was not to be had: its first request runs. Throws when that is another one. */
+  /** The refusal while the first request of the key runs. Throws when that is a different request. */
   async #taken(operationId: string): Promise<GatewayError> {
     this.#claimIn(await awaitClaim(this.#ports, operationId));
     return keyInProgress(1);
   }
 
-  /** The claim the stream holds. Throws when the key stands for something else. */
+  /** The claim in the stream. Throws when the key belongs to a different request. */
   async #read(operationId: string): Promise<Claim | null> {
     return this.#claimIn(await this.#ports.events.readStream(claimStream(operationId)));
   }
@@ -151,7 +151,7 @@ export class RequestClaims {
     return claim;
   }
 
-  /** The claim of an earlier request. Throws, beside what `#read` does, when that request still runs. */
+  /** The claim of an earlier request. Throws what `#read` throws, and when that request still runs. */
   async #earlier(operationId: string): Promise<Claim | null> {
     const claim = await this.#read(operationId);
     if (claim === null || claim.settled) return claim;

@@ -1,4 +1,4 @@
-/** A text, or structured data as one JSON text, sealed where older events hold it in clear. */
+/** A text, or structured data as one JSON text: sealed, in clear only in older events. */
 import type { z } from 'zod';
 import type { PersonalData } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
@@ -12,13 +12,13 @@ export const sealJson = (
   value: unknown,
 ): Promise<Sealed> => personal.seal(ownerId, JSON.stringify(value));
 
-/** Null where there is nothing, and where its owner was erased. */
+/** Null without a text, and once its owner was erased. */
 export const openText = async (
   personal: Pick<PersonalData, 'open'>,
   held: SealedOr<string> | null,
 ): Promise<string | null> => (typeof held === 'string' ? await personal.open(held) : (held?.clear ?? null));
 
-/** Null where there is nothing, and where its owner was erased. */
+/** Null without data, and once its owner was erased. */
 export async function openJson<Value>(
   personal: Pick<PersonalData, 'open'>,
   held: SealedOr<Value> | null,

@@ -7,7 +7,7 @@ export const AUTHENTICATION_RESULTS = [
 type Result = (typeof AUTHENTICATION_RESULTS)[number];
 
 const METHODS = ['spf', 'dkim', 'dmarc'] as const;
-export type Verdicts = Partial<Record<(typeof METHODS)[number], Result>>;
+type Verdicts = Partial<Record<(typeof METHODS)[number], Result>>;
 
 /** One header: the authserv-id (lower case) and its results. */
 export interface AuthenticationResults extends Verdicts {

@@ -52,7 +52,7 @@ const AT_A_GLANCE: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** How a name reads at a glance: two names with one skeleton can be mistaken for each other. */
-export const skeleton = (name: string): string =>
+const skeleton = (name: string): string =>
   AT_A_GLANCE.reduce((read, [letters, taken]) => read.replaceAll(letters, taken), inLatin(name));
 
 /** True when a word has no Latin letter but reads entirely as Latin letters. */
@@ -60,7 +60,7 @@ const readsAsLatin = (word: string): boolean =>
   /[^\x00-\x7f]/.test(word) && /^[a-z]+$/.test(inLatin(word)) && !/\p{Script=Latin}/u.test(word);
 
 /** A domain in its wire form and its readable form, and a warning when it can deceive; null = no warning. */
-export interface DomainLook {
+interface DomainLook {
   readonly ascii: string;
   readonly unicode: string;
   readonly warning: string | null;

@@ -67,14 +67,14 @@ const FilterObject: z.ZodType<Filter> = z.strictObject({
 });
 
 /** The number of conditions in a filter, including its groups. */
-export function countLeaves(filter: Filter): number {
+function countLeaves(filter: Filter): number {
   const { any = [], all = [], not, ...rest } = filter;
   const own = Object.values(rest).filter((value) => value !== undefined).length;
   return [...any, ...all, ...(not ? [not] : [])].reduce((sum, inner) => sum + countLeaves(inner), own);
 }
 
 /** The nesting depth of a filter's groups; a filter without groups has depth 0. */
-export function filterDepth(filter: Filter): number {
+function filterDepth(filter: Filter): number {
   const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
   return inner.length === 0 ? 0 : 1 + Math.max(...inner.map(filterDepth));
 }

@@ -3,7 +3,7 @@
  */
 import { decodePiece, type TransferEncoding } from './transfer-decoding.ts';
 
-export interface LeafPiece {
+interface LeafPiece {
   /** Index of the part, from 0 in the order of the message; multipart containers do not count. */
   readonly leaf: number;
   /** Decoded. */

@@ -1,8 +1,7 @@
 /** Messages grouped into threads (`contract.md` 4): the filter `thread_id` and the view `threads`. */
 import type { Filter } from './mail-filter.ts';
-import type { Keyset, MailQuery, Order } from './query.ts';
+import { compareKeysets, type Keyset, keysetOf, type MailQuery, type Order } from './query.ts';
 import type { FetchedMessage } from './message.ts';
-import { compareKeysets, keysetOf } from './message-order.ts';
 
 export interface Thread {
   /** The place of its first message: a page of threads continues after that of its last thread. */

@@ -6,7 +6,7 @@ import type { PartDescription } from './message.ts';
 
 export type TransferEncoding = PartDescription['encoding'];
 
-export interface DecodedPiece {
+interface DecodedPiece {
   readonly bytes: Uint8Array;
   /** Encoded bytes at the end that require the next piece; pass them with it. */
   readonly carry: Uint8Array;

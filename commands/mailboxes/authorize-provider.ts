@@ -3,13 +3,12 @@
  * password.
  */
 import { z } from 'zod';
-import { defineCapability } from '../kernel/capability.ts';
+import { defineCapability, Nothing, replayNothing } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { hostsOf, MAIL_PROVIDERS } from '../ports/mail-logins.ts';
-import { Nothing, replayNothing } from '../values/empty-response.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
-import { assertAuthorizable, withdrawAuthorization } from './decide-authorization.ts';
+import { assertAuthorizable, withdrawAuthorization } from './decide-connection.ts';
 import { forgetCredentials } from './store-credentials.ts';
 import { mailbox } from './mailbox.ts';
 

@@ -2,8 +2,7 @@
  * How every capability writes to a mailbox: refuse early, claim the key, append, answer when the directory
  * has applied it.
  */
-import { answerWhenKnown } from '../kernel/await-directory.ts';
-import type { Context } from '../kernel/capability.ts';
+import { answerWhenKnown, type Context } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';

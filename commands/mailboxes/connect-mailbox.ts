@@ -1,10 +1,9 @@
 /** One attempt to connect a mailbox, and its effect on the mailbox's state (`contract.md` 4). */
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { FolderListing } from '../ports/mail-port.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import {
   mayConnect,
   recordAnswering,
@@ -26,7 +25,7 @@ export type ConnectOutcome =
   | { readonly outcome: 'skipped' };
 
 /** What a mail server reports of itself and the mailbox. */
-export interface Greeting {
+interface Greeting {
   readonly capabilities: readonly string[];
   readonly listing: readonly FolderListing[];
 }

@@ -1,8 +1,8 @@
 /** Grants of a mailbox: one per principal, never wider than its giver's own (`contract.md` 3). Pure. */
 import { GatewayError, notFound } from '../values/errors.ts';
-import { quotasWithin } from '../kernel/grant-quotas.ts';
+import { quotasWithin } from '../kernel/access.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
-import { stepUpRequired } from '../kernel/step-up.ts';
+import { stepUpRequired } from '../kernel/live-caller.ts';
 import {
   assertLive,
   type GrantTerms,
@@ -19,7 +19,7 @@ export interface Giver {
   readonly wider?: 'allowed' | 'after-step-up';
 }
 
-export interface GiveGrant {
+interface GiveGrant {
   readonly grantId: string;
   readonly principal: { readonly id: string; readonly kind: 'user' | 'agent' };
   readonly terms: GrantTerms;

@@ -7,11 +7,10 @@ import { MAILBOX_SCOPES } from '../values/scopes.ts';
 import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
 /** How long a removed mailbox can be restored before it is erased (`contract.md` 4). */
-export const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
+const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** How a mailbox logs in. */
-export type LoginKind =
-  { readonly type: 'password' } | { readonly type: 'oauth2'; readonly provider: MailProvider };
+type LoginKind = { readonly type: 'password' } | { readonly type: 'oauth2'; readonly provider: MailProvider };
 
 const providerOf = (auth: LoginKind): string => (auth.type === 'oauth2' ? auth.provider : 'imap');
 
@@ -19,7 +18,7 @@ const providerOf = (auth: LoginKind): string => (auth.type === 'oauth2' ? auth.p
 const storedWith = (auth: LoginKind): readonly MailboxFact[] =>
   auth.type === 'password' ? [{ type: 'MailboxCredentialsStored', data: {} }] : [];
 
-export interface AddMailbox {
+interface AddMailbox {
   readonly number: number;
   readonly email: Sealed;
   readonly displayName: Sealed | null;
@@ -65,7 +64,7 @@ export function addMailbox(state: MailboxRecord, command: AddMailbox): readonly 
   ];
 }
 
-export interface ChangeMailbox {
+interface ChangeMailbox {
   /** Absent = unchanged, null = cleared. */
   readonly displayName?: Sealed | null;
   readonly imap?: HostSettings | undefined;

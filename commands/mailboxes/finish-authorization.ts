@@ -4,13 +4,12 @@
  * request.
  */
 import { credentialIds } from '../values/event.ts';
-import { recordRefusal } from '../kernel/record-refusal.ts';
+import { recordRefusal } from '../kernel/access-events.ts';
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../values/errors.ts';
-import { PROVIDER_NAMES } from '../ports/mail-logins.ts';
+import { type AuthorizationRequest, PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
-import type { AuthorizationRequest } from '../ports/mail-logins.ts';
 import { startProviderAuthorization } from './authorize-provider.ts';
 import { assertStillAllowed, keepTokens } from './keep-tokens.ts';
 

@@ -5,11 +5,10 @@ import { isSessionId } from '../values/event.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
-import { PROVIDER_NAMES } from '../ports/mail-logins.ts';
+import { type AuthorizationRequest, type GrantedTokens, PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Ports } from '../ports/ports.ts';
-import type { AuthorizationRequest, GrantedTokens } from '../ports/mail-logins.ts';
 import { startProviderAuthorization } from './authorize-provider.ts';
-import { authorizeProvider } from './decide-authorization.ts';
+import { authorizeProvider } from './decide-connection.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';
 
 /**

@@ -18,7 +18,7 @@ export const MailboxNumberReserved = defineEvent({
 
 const authType = z.enum(['password', 'oauth2']);
 
-export const MailboxAdded = defineEvent({
+const MailboxAdded = defineEvent({
   type: 'MailboxAdded',
   summary: 'A mailbox was added; it is connected in the background.',
   data: z.object({
@@ -32,7 +32,7 @@ export const MailboxAdded = defineEvent({
   }),
 });
 
-export const MailboxChanged = defineEvent({
+const MailboxChanged = defineEvent({
   type: 'MailboxChanged',
   summary: 'Settings of a mailbox were changed; absent fields stayed as they were.',
   data: z.object({
@@ -46,97 +46,97 @@ export const MailboxChanged = defineEvent({
   }),
 });
 
-export const MailboxCredentialsStored = defineEvent({
+const MailboxCredentialsStored = defineEvent({
   type: 'MailboxCredentialsStored',
   summary: 'Credentials of a mailbox were stored; the secret itself is stored encrypted, outside the log.',
   data: z.object({}),
 });
 
-export const MailboxProviderAuthorized = defineEvent({
+const MailboxProviderAuthorized = defineEvent({
   type: 'MailboxProviderAuthorized',
   summary:
     'The owner of a provider account authorized the gateway; the tokens are stored encrypted outside the log.',
   data: z.object({ provider: z.string(), account: sealedText }),
 });
 
-export const MailboxProviderAuthorizationWithdrawn = defineEvent({
+const MailboxProviderAuthorizationWithdrawn = defineEvent({
   type: 'MailboxProviderAuthorizationWithdrawn',
   summary:
     "A mailbox's authorization was ended and its tokens erased; `revoked` says whether the provider was informed.",
   data: z.object({ provider: z.string(), revoked: z.boolean() }),
 });
 
-export const MailboxConnectionStarted = defineEvent({
+const MailboxConnectionStarted = defineEvent({
   type: 'MailboxConnectionStarted',
   summary: 'The gateway began to connect a mailbox.',
   data: z.object({}),
 });
 
-export const MailboxSyncStarted = defineEvent({
+const MailboxSyncStarted = defineEvent({
   type: 'MailboxSyncStarted',
   summary:
     'A mailbox answers, its server offers these capabilities; the first pass over its folders continues.',
   data: z.object({ capabilities: z.array(z.string()) }),
 });
 
-export const MailboxConnected = defineEvent({
+const MailboxConnected = defineEvent({
   type: 'MailboxConnected',
   publicName: 'mailbox.connected',
   summary: 'A mailbox is connected; its server offers these capabilities.',
   data: z.object({ capabilities: z.array(z.string()) }),
 });
 
-export const MailboxConnectionFailed = defineEvent({
+const MailboxConnectionFailed = defineEvent({
   type: 'MailboxConnectionFailed',
   publicName: 'mailbox.connection_failed',
   summary: 'The mail server could not be reached; it is retried with growing pauses.',
   data: z.object({ reason: z.string() }),
 });
 
-export const MailboxAuthFailed = defineEvent({
+const MailboxAuthFailed = defineEvent({
   type: 'MailboxAuthFailed',
   publicName: 'mailbox.auth_failed',
   summary: 'The mail server permanently refused the credentials.',
   data: z.object({ reason: z.string() }),
 });
 
-export const MailboxDegraded = defineEvent({
+const MailboxDegraded = defineEvent({
   type: 'MailboxDegraded',
   summary: 'A mailbox can be used, but its server throttles the gateway: changes arrive late.',
   data: z.object({ reason: z.string() }),
 });
 
-export const MailboxPaused = defineEvent({
+const MailboxPaused = defineEvent({
   type: 'MailboxPaused',
   summary: 'A mailbox was paused: no connection is made until it is resumed.',
   data: z.object({}),
 });
 
-export const MailboxResumed = defineEvent({
+const MailboxResumed = defineEvent({
   type: 'MailboxResumed',
   summary: 'A paused mailbox was resumed.',
   data: z.object({}),
 });
 
-export const MailboxRemoved = defineEvent({
+const MailboxRemoved = defineEvent({
   type: 'MailboxRemoved',
   summary: 'A mailbox was removed; until `erase_at` it can be restored.',
   data: z.object({ erase_at: instant }),
 });
 
-export const MailboxRestored = defineEvent({
+const MailboxRestored = defineEvent({
   type: 'MailboxRestored',
   summary: 'The removal of a mailbox was undone.',
   data: z.object({}),
 });
 
-export const MailboxErased = defineEvent({
+const MailboxErased = defineEvent({
   type: 'MailboxErased',
   summary: 'Credentials and stored content of a removed mailbox were erased.',
   data: z.object({}),
 });
 
-export const FolderAdded = defineEvent({
+const FolderAdded = defineEvent({
   type: 'FolderAdded',
   summary: 'A folder was seen for the first time and got its number.',
   data: z.object({
@@ -151,25 +151,25 @@ export const FolderAdded = defineEvent({
   }),
 });
 
-export const FolderAvailabilityChanged = defineEvent({
+const FolderAvailabilityChanged = defineEvent({
   type: 'FolderAvailabilityChanged',
   summary: 'A known folder was removed from the server, came back, or can (no longer) hold messages.',
   data: z.object({ number: z.int().min(1), availability: z.enum(['selectable', 'container', 'missing']) }),
 });
 
-export const FolderRenamed = defineEvent({
+const FolderRenamed = defineEvent({
   type: 'FolderRenamed',
   summary: 'The path of a folder changed; its number stays.',
   data: z.object({ number: z.int().min(1), path: sealedText, path_key: z.string() }),
 });
 
-export const FolderRolesDetected = defineEvent({
+const FolderRolesDetected = defineEvent({
   type: 'FolderRolesDetected',
   summary: 'Roles of folders, from the mail server or from their names.',
   data: z.object({ roles: z.partialRecord(folderRole, z.int()) }),
 });
 
-export const FolderRolesSet = defineEvent({
+const FolderRolesSet = defineEvent({
   type: 'FolderRolesSet',
   summary: 'A person mapped roles to folders; null means explicitly none.',
   data: z.object({ roles: z.partialRecord(folderRole, z.int().nullable()) }),
@@ -182,7 +182,7 @@ const grantTerms = {
   quotas: z.record(z.string(), z.number()).nullable(),
 };
 
-export const GrantGiven = defineEvent({
+const GrantGiven = defineEvent({
   type: 'GrantGiven',
   summary: 'A principal was granted scopes on a mailbox.',
   data: z.object({
@@ -193,13 +193,13 @@ export const GrantGiven = defineEvent({
   }),
 });
 
-export const GrantChanged = defineEvent({
+const GrantChanged = defineEvent({
   type: 'GrantChanged',
   summary: 'The terms of a grant changed.',
   data: z.object({ grant_id: z.string(), ...grantTerms }),
 });
 
-export const GrantRevoked = defineEvent({
+const GrantRevoked = defineEvent({
   type: 'GrantRevoked',
   summary: 'A grant was revoked.',
   data: z.object({ grant_id: z.string() }),

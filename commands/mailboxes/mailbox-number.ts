@@ -1,9 +1,8 @@
 /** Mailbox numbers: sealed locators identify mailboxes by them (`contract.md` 1). */
-import { appendFacts, type Author } from '../kernel/decide-and-append.ts';
+import { appendOrNull, type Author } from '../kernel/decide-and-append.ts';
 import { catalogueOf, readEvent } from '../values/event.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
-import { WrongExpectedRevision } from '../ports/event-store.ts';
 import { MailboxNumberReserved } from './mailbox-events.ts';
 
 const catalogue = catalogueOf([MailboxNumberReserved]);
@@ -36,14 +35,9 @@ export async function reserveMailboxNumber(
   const last = Math.min(highest + MAX_ATTEMPTS, (block + 1) * NUMBERS_PER_BLOCK - 1);
   for (let number = highest + 1; number <= last; number += 1) {
     const stream = `mailboxNumber-${String(number)}`;
-    try {
-      const facts = [{ type: MailboxNumberReserved.type, data: { mailbox_id: mailboxId } }];
-      await appendFacts(ports, author, { stream, expected: 'no-stream', catalogue, facts });
-      return number;
-    } catch (error) {
-      if (!(error instanceof WrongExpectedRevision)) throw error;
-      if ((await reservedFor(ports, stream)) === mailboxId) return number;
-    }
+    const facts = [{ type: MailboxNumberReserved.type, data: { mailbox_id: mailboxId } }];
+    const appended = await appendOrNull(ports, author, { stream, expected: 'no-stream', catalogue, facts });
+    if (appended !== null || (await reservedFor(ports, stream)) === mailboxId) return number;
   }
   throw new GatewayError(
     'overloaded',

@@ -1,10 +1,9 @@
 /** A mailbox as callers read and write it (`contract.md` 4). */
 import { z } from 'zod';
-import { lineOfText } from '../values/line-of-text.ts';
+import { lineOfText } from '../values/input-fields.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
-import type { PasswordLogin } from '../ports/mail-logins.ts';
-import { MAIL_PROVIDERS } from '../ports/mail-logins.ts';
+import { MAIL_PROVIDERS, type PasswordLogin } from '../ports/mail-logins.ts';
 import type { SyncStatus } from '../ports/mirror-versions.ts';
 import type { Ports } from '../ports/ports.ts';
 

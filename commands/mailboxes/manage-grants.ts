@@ -1,16 +1,20 @@
 /** POST, PATCH and DELETE of grants: who may use a mailbox, and with which terms. */
 import { z } from 'zod';
-import { type Context, defineCapability } from '../kernel/capability.ts';
+import { type Context, defineCapability, Nothing, replayNothing } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { folderRole } from '../values/event-fields.ts';
 import { notFound } from '../values/errors.ts';
-import { futureInstant, InstantField } from '../values/future-instant.ts';
-import { GrantQuotas } from '../kernel/grant-quotas.ts';
-import { Nothing, replayNothing } from '../values/empty-response.ts';
-import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
-import { MAILBOX_SCOPES, type MailboxScope, type Preset } from '../values/scopes.ts';
+import { futureInstant, InstantField } from '../values/input-fields.ts';
+import { GrantQuotas } from '../kernel/access.ts';
+import {
+  chosenScopes,
+  MAILBOX_SCOPES,
+  type MailboxScope,
+  type Preset,
+  PresetField,
+} from '../values/scopes.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
-import { isSteppedUp } from '../kernel/step-up.ts';
+import { isSteppedUp } from '../kernel/live-caller.ts';
 import { changeMailbox } from './change-mailbox.ts';
 import { assertMayGive, changeGrant, giveGrant, type Giver, revokeGrant } from './decide-grants.ts';
 import { type GrantTerms, type HeldGrant, mailbox, type MailboxRecord } from './mailbox.ts';

@@ -2,20 +2,20 @@
  * Detects folders that other clients renamed, alone or with their subfolders, from two folder lists. Pure.
  */
 
-export interface GoneFolder {
+interface GoneFolder {
   readonly number: number;
   readonly path: string;
   /** Null when the folder holds no messages. */
   readonly uidValidity: number | null;
 }
 
-export interface FreshFolder {
+interface FreshFolder {
   readonly pathKey: string;
   readonly path: string;
   readonly uidValidity: number | null;
 }
 
-export interface FolderChange {
+interface FolderChange {
   readonly gone: readonly GoneFolder[];
   readonly fresh: readonly FreshFolder[];
   /** Paths in both lists. */

@@ -1,18 +1,16 @@
 /** PUT /mailboxes/:mailbox_id/folder-roles: a person maps roles to folders, or has a folder created. */
 import { z } from 'zod';
-import { lineOfText } from '../values/line-of-text.ts';
+import { lineOfText } from '../values/input-fields.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { FolderEntry, MailboxEntry } from '../ports/directory.ts';
 import { folderRole } from '../values/event-fields.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
-import { effectiveRoles, folderOfId } from '../kernel/folders.ts';
-import type { FolderRole } from '../values/folder-roles.ts';
+import { asReached, effectiveRoles, folderOfId } from '../kernel/folders.ts';
+import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { setFolderRoles } from './decide-folders.ts';
 import { registerFolders } from './register-folders.ts';
-import { FOLDER_ROLES } from '../values/folder-roles.ts';
-import { asReached } from '../kernel/searched-folders.ts';
 
 export const FolderRoleMap = z
   .record(folderRole, z.string().nullable())

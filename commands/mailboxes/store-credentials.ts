@@ -1,8 +1,7 @@
 /** PUT /mailboxes/:mailbox_id/credentials: new credentials for the current hosts. */
 import { z } from 'zod';
-import { defineCapability } from '../kernel/capability.ts';
+import { defineCapability, Nothing, replayNothing } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
-import { Nothing, replayNothing } from '../values/empty-response.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox } from './change-mailbox.ts';
 import { storeCredentials } from './decide-settings.ts';

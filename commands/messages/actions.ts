@@ -88,7 +88,7 @@ export function checkActions(actions: readonly Action[]): void {
 const SYSTEM_FLAGS = { seen: '\\Seen', flagged: '\\Flagged', answered: '\\Answered' } as const;
 
 /** The IMAP flags that a `set_flags` adds and removes. */
-export function flagsOf(fields: FlagFields): { add: string[]; remove: string[] } {
+function flagsOf(fields: FlagFields): { add: string[]; remove: string[] } {
   const add = [...(fields.keywords_add ?? [])];
   const remove = [...(fields.keywords_remove ?? [])];
   for (const [field, flag] of Object.entries(SYSTEM_FLAGS)) {

@@ -5,21 +5,23 @@ import { GatewayError } from '../values/errors.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { MessageRef } from '../mail/message.ts';
 import type { Ports } from '../ports/ports.ts';
-import { isFolderAllowed } from '../kernel/searched-folders.ts';
+import { isFolderAllowed } from '../kernel/folders.ts';
 import { policyInForce } from '../policy/decide-for-caller.ts';
 import { decidePolicy } from '../policy/decide-policy.ts';
 import { scopesOf } from './actions.ts';
 import { operation, type OperationFact, type OperationReply, summarise } from '../operations/operation.ts';
 import type { ActionStep, ItemResult } from '../operations/operation-events.ts';
-import { assertNotPaused, assertSupported } from './prepare-operation.ts';
+import { assertNotPaused, assertSupported, openTargets, type Target } from './prepare-operation.ts';
 import { runOperation } from './run-operation.ts';
-import type { Target } from './selection.ts';
-import { openTargets } from './selection.ts';
 import { beginCommit } from '../operations/run-commit.ts';
 import { isSameMessage, movedDestinations } from './actions-manifest.ts';
 import { invalidatedBy } from '../operations/revalidate-approval.ts';
-import type { Committable, CommitKind, Executed } from '../operations/commit-kind.ts';
-import { commitOutcome } from '../operations/commit-outcome.ts';
+import {
+  type CommitKind,
+  commitOutcome,
+  type Committable,
+  type Executed,
+} from '../operations/commit-kind.ts';
 import type { ActionsManifest } from '../operations/manifest.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
 import { approvalReply } from '../operations/approval-reply.ts';

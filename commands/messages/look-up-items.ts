@@ -1,11 +1,48 @@
 /** Finds the outcomes of an interrupted operation's open items in source and target. Only reads. */
 import type { MailSession } from '../ports/mail-port.ts';
-import type { MessageRef } from '../mail/message.ts';
-import { relocates } from './actions.ts';
-import { type CutOff, isInPlace, type Item } from './interrupted-operation.ts';
-import { type Arrivals, findArrivals, validityOf } from './find-arrivals.ts';
-import type { ActionStep, ItemResult, StoredTarget } from '../operations/operation-events.ts';
-import { placeIn } from './selection.ts';
+import type { FolderRef, MessageRef } from '../mail/message.ts';
+import { relocates, takesAway } from './actions.ts';
+import type {
+  ActionStep,
+  ItemResult,
+  OperationTarget,
+  StoredTarget,
+} from '../operations/operation-events.ts';
+import { placeIn } from './prepare-operation.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import type { Locators } from '../ports/ports.ts';
+import { GatewayError } from '../values/errors.ts';
+
+/** An interrupted operation. */
+export interface Interrupted {
+  readonly mailbox: MailboxEntry;
+  readonly locators: Locators;
+  readonly targets: readonly OperationTarget[];
+  readonly steps: readonly ActionStep[];
+  /** Null when the process ended before it recorded any. */
+  readonly results: readonly ItemResult[] | null;
+}
+
+/** One step on one message that was there when the operation began. */
+interface Item {
+  readonly target: OperationTarget;
+  readonly ref: MessageRef;
+  readonly step: ActionStep;
+  readonly index: number;
+  /** The certain result; null for an open item. */
+  readonly known: ItemResult | null;
+  /** What is at the message's old place. */
+  readonly source: {
+    readonly present: boolean;
+    readonly flags: readonly string[];
+    /** The folder was recreated or is gone: an empty place proves nothing. */
+    readonly isReset: boolean;
+  };
+}
+
+/** True when the message was in its destination before anything was done. */
+const isInPlace = ({ step, ref }: Pick<Item, 'step' | 'ref'>): boolean =>
+  relocates({ type: step.action }) && step.folder === ref.folder.number;
 
 /** What is known of the later steps on the same message. */
 interface Later {
@@ -32,13 +69,16 @@ const ONLY_COPIED: Verdict = {
 };
 
 /** One result per message and step, in the order of the targets. Throws when the mailbox cannot be reached. */
-export async function lookUpItems(mail: MailSession, cutOff: CutOff): Promise<readonly ItemResult[]> {
-  const items = await itemsOf(mail, cutOff);
-  const arrivals = await findArrivals(mail, cutOff, items);
+export async function lookUpItems(
+  mail: MailSession,
+  interrupted: Interrupted,
+): Promise<readonly ItemResult[]> {
+  const items = await itemsOf(mail, interrupted);
+  const arrivals = await findArrivals(mail, interrupted, items);
   const byTarget = Map.groupBy(items, ({ target }) => target.message_id);
-  return cutOff.targets.flatMap((target) =>
+  return interrupted.targets.flatMap((target) =>
     target.stale
-      ? cutOff.steps.map((step, index) => staleResult(target, step, index))
+      ? interrupted.steps.map((step, index) => staleResult(target, step, index))
       : resultsOf(byTarget.get(target.message_id) ?? [], arrivals),
   );
 }
@@ -51,8 +91,8 @@ export const staleResult = (target: StoredTarget, { action }: ActionStep, step: 
   ...(step === 0 ? { outcome: 'failed', error: STALE } : { outcome: 'skipped' }),
 });
 
-async function itemsOf(mail: MailSession, cutOff: CutOff): Promise<readonly Item[]> {
-  const { mailbox, locators, targets, steps, results } = cutOff;
+async function itemsOf(mail: MailSession, interrupted: Interrupted): Promise<readonly Item[]> {
+  const { mailbox, locators, targets, steps, results } = interrupted;
   const places = targets
     .filter(({ stale }) => !stale)
     .map((target) => ({ target, ref: placeIn(mailbox, locators, target.message_id) }));
@@ -63,7 +103,7 @@ async function itemsOf(mail: MailSession, cutOff: CutOff): Promise<readonly Item
     if (!first) continue;
     const uids = group.map(({ ref }) => ref.uid);
     const { presentUids, flagsByUid } = await mail.look(first.ref.folder, first.ref.uidValidity, uids);
-    const isReset = isTelling(cutOff, uids, presentUids) && (await isMadeAnew(mail, first.ref));
+    const isReset = isEvidence(interrupted, uids, presentUids) && (await isRecreated(mail, first.ref));
     for (const { target, ref } of group) {
       const source = { present: presentUids.has(ref.uid), flags: flagsByUid.get(ref.uid) ?? [], isReset };
       for (const [index, step] of steps.entries()) {
@@ -77,10 +117,10 @@ async function itemsOf(mail: MailSession, cutOff: CutOff): Promise<readonly Item
 }
 
 /** An empty place is evidence only of an expunge. */
-const isTelling = ({ steps }: CutOff, uids: readonly number[], present: ReadonlySet<number>): boolean =>
+const isEvidence = ({ steps }: Interrupted, uids: readonly number[], present: ReadonlySet<number>): boolean =>
   steps.some(({ action }) => action === 'expunge') && !uids.every((uid) => present.has(uid));
 
-const isMadeAnew = async (mail: MailSession, { folder, uidValidity }: MessageRef): Promise<boolean> =>
+const isRecreated = async (mail: MailSession, { folder, uidValidity }: MessageRef): Promise<boolean> =>
   (await validityOf(mail, folder)) !== uidValidity;
 
 /** The steps ran in order: all before a done step were done, and none after a failed step ran. */
@@ -160,3 +200,88 @@ const judgeInPlace = ({ source, target }: Item): Verdict =>
   source.present
     ? { outcome: 'done', new_message_id: target.message_id }
     : { outcome: 'failed', error: STALE };
+
+/** The new id of an item's message; null = nothing arrived; no entry = the folder does not show it. */
+type Arrivals = ReadonlyMap<Item, string | null>;
+
+/**
+ * Finds the messages that copies and moves brought to their target folders: searches what arrived since the intent, and older messages where `mayBeOld`. Messages that share a
+ * Message-ID share their arrivals: each is assigned once, in the order in which the actions ran.
+ */
+async function findArrivals(
+  mail: MailSession,
+  interrupted: Interrupted,
+  items: readonly Item[],
+): Promise<Arrivals> {
+  const arrivals = new Map<Item, string | null>();
+  const sought = items
+    .filter((item) => item.known === null && item.step.folder !== undefined && !isInPlace(item))
+    .filter(({ target }) => target.rfc_message_id !== null);
+  const alike = Map.groupBy(
+    sought,
+    ({ step, target }) => `${String(step.folder)} ${target.rfc_message_id ?? ''}`,
+  );
+  const taken = takenIds(interrupted);
+  const validities = new Map<number, number | null>();
+  for (const group of alike.values()) {
+    const [first] = group;
+    const folder = interrupted.mailbox.folders.find(({ number }) => number === first?.step.folder);
+    if (!first || !folder) continue;
+    const uidValidity = validities.get(folder.number) ?? (await validityOf(mail, folder));
+    validities.set(folder.number, uidValidity);
+    if (uidValidity === null || uidValidity !== first.step.target_uid_validity) continue;
+    const fromUid = mayBeOld(mail, group) ? 1 : (first.step.target_uid_next ?? 1);
+    const uids = await mail.findByMessageId(folder, first.target.rfc_message_id ?? '', fromUid);
+    const ids = uids
+      .map((uid) => ({
+        mailboxNumber: interrupted.mailbox.number,
+        folderNumber: folder.number,
+        uidValidity,
+        uid,
+      }))
+      .map((place) => interrupted.locators.message(place))
+      .filter((id) => !taken.has(id));
+    const receivers = receiversOf(group, interrupted, ids.length);
+    for (const item of group) arrivals.set(item, ids[receivers.indexOf(item)] ?? null);
+  }
+  return arrivals;
+}
+
+/** A target that may have held the message before (Gmail's All Mail) gives it no new UID. */
+const mayBeOld = ({ capabilities }: MailSession, group: readonly Item[]): boolean =>
+  capabilities.sharesMessages && group.some(({ source }) => !source.present);
+
+/** Recorded new ids belong to the items that have them. */
+const takenIds = ({ results }: Interrupted): ReadonlySet<string> =>
+  new Set((results ?? []).flatMap(({ new_message_id: id }) => (id === undefined ? [] : [id])));
+
+/** The present UIDVALIDITY of a folder; null when the folder is gone. */
+async function validityOf(mail: MailSession, folder: FolderRef): Promise<number | null> {
+  try {
+    return (await mail.folderStatus(folder)).uidValidity;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'not_found') return null;
+    throw error;
+  }
+}
+
+/**
+ * Assigns `count` arrivals: first to messages that left their source, then to copies, then to messages that
+ * may have been copied for a move without MOVE. A COPY is done completely or not at all (RFC 9051 6.4.7), so
+ * the earlier ones come first.
+ */
+function receiversOf(group: readonly Item[], { steps }: Interrupted, count: number): readonly Item[] {
+  const willLeave = ({ index }: Item): boolean =>
+    steps.slice(index).some(({ action }) => takesAway({ type: action }));
+  const order = group.toSorted((a, b) => a.index - b.index || inCommand(a, b));
+  const left = order.filter((item) => !item.source.present && willLeave(item));
+  const others = order.filter((item) => !left.includes(item));
+  const copies = others.filter(({ step }) => !relocates({ type: step.action }));
+  const rest = others.filter((item) => !copies.includes(item));
+  const receivers = new Set([...left, ...copies, ...rest].slice(0, count));
+  return order.filter((item) => receivers.has(item));
+}
+
+/** One command processes its messages by ascending UID; commands of a step keep their folders' order. */
+const inCommand = (a: Item, b: Item): number =>
+  a.ref.folder.number === b.ref.folder.number ? a.ref.uid - b.ref.uid : 0;

@@ -1,17 +1,30 @@
-/** Settles the open items of an interrupted operation by reading source and target, never by repeating. */
-import { appendDecided, type Author, loadAggregate } from '../kernel/decide-and-append.ts';
+/**
+ * Settles the open items of an interrupted operation by reading source and target, never by repeating: for the sweeper, and
+ * for a request that repeats its key.
+ */
+import { appendDecided, type Author, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
-import { commitOutcome } from '../operations/commit-outcome.ts';
-import { lookUpItems, staleResult } from './look-up-items.ts';
-import { operation, type OperationState, summarise } from '../operations/operation.ts';
-import type { ItemResult, StoredTarget } from '../operations/operation-events.ts';
-import { openTargets } from './selection.ts';
-import type { CutOff } from './interrupted-operation.ts';
+import { commitOutcome } from '../operations/commit-kind.ts';
+import { type Interrupted, lookUpItems, staleResult } from './look-up-items.ts';
+import {
+  operation,
+  type OperationReply,
+  type OperationState,
+  replyOf,
+  summarise,
+} from '../operations/operation.ts';
+import type { ItemResult, OperationEvent, StoredTarget } from '../operations/operation-events.ts';
+import { openTargets } from './prepare-operation.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
+import type { Context } from '../kernel/capability.ts';
+import { type EventMetadata, type PastFact, readEvent, type StoredEvent } from '../values/event.ts';
+import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
+import { approvalReply, originalStatus } from '../operations/approval-reply.ts';
 
 /** From the intent on, milliseconds: unreadable items are unknown then, so that a person can resolve them. */
 const LOOKED_FOR_MS = 24 * 60 * 60_000;
 
-export interface Reconciled {
+interface Reconciled {
   readonly results: readonly ItemResult[];
   /** Items that reading could not settle: the message is neither at its old place nor in its destination. */
   readonly unknown: number;
@@ -75,12 +88,12 @@ const isSame = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step && a.outcome === b.outcome;
 
 /** The fields that give the results when the mailbox cannot be read. */
-interface Untold extends Pick<CutOff, 'steps'> {
+interface Unread extends Pick<Interrupted, 'steps'> {
   readonly targets: readonly StoredTarget[];
 }
 
 /** One result per message and step, in target order: unknown, except for messages gone before it began. */
-export const unresolvedItems = ({ targets, steps }: Untold): readonly ItemResult[] =>
+const unresolvedItems = ({ targets, steps }: Unread): readonly ItemResult[] =>
   targets.flatMap((target) =>
     steps.map((step, index) =>
       target.stale
@@ -88,3 +101,91 @@ export const unresolvedItems = ({ targets, steps }: Untold): readonly ItemResult
         : { message_id: target.message_id, step: index, action: step.action, outcome: 'unknown' },
     ),
   );
+
+export interface Unsettled {
+  readonly operationId: string;
+  readonly orgId: string | null;
+}
+
+/**
+ * Settles an operation whose process is gone, or whose outcome is unknown. `later`: not settled yet. `held`: it runs at the
+ * moment, or is replayed by its key. Throws what `reconcileOperation` throws.
+ */
+export async function settleOperation(
+  ports: Ports,
+  unsettled: Unsettled,
+): Promise<'settled' | 'later' | 'held'> {
+  if ((await ports.leases.holder(unsettled.operationId)) !== null) return 'held';
+  const reconciled = await reconcileUnderLease(ports, unsettled);
+  if (reconciled === 'held') return 'held';
+  return reconciled?.unknown === 0 ? 'settled' : 'later';
+}
+
+async function reconcileUnderLease(
+  ports: Ports,
+  { operationId, orgId }: Unsettled,
+): Promise<Reconciled | null | 'held'> {
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) return 'held';
+  try {
+    return await reconcileOperation(ports, systemAuthor(ports, orgId), operationId);
+  } finally {
+    await lease.release();
+  }
+}
+
+/**
+ * Answers a key that was used before with the operation as it is now; there is never a second effect.
+ * Throws `idempotency_key_reused` for another request, `idempotency_in_progress` while the first still runs.
+ * When the first was interrupted and its lease is gone, its outcome is reconciled at once. An approval
+ * returns its present state, whichever process works on it.
+ */
+export async function replayOperation(
+  context: Context,
+  operationId: string,
+  stored: readonly StoredEvent[],
+): Promise<OperationReply> {
+  const { ports, fingerprint } = context;
+  // The holder of the lease is about to write its intent.
+  if (stored.length === 0) throw keyInProgress(1);
+  const { state, orgId } = fold(stored);
+  if (state.fingerprint !== fingerprint) throw keyReused();
+  context.markReplayed();
+  if (state.approval !== null) {
+    context.notePosition(stored.at(-1)?.position);
+    const reply = approvalReply(operationId, state, ports.clock.now());
+    return { ...reply, original_status: originalStatus(state) };
+  }
+  if (state.results !== null) {
+    context.notePosition(stored.at(-1)?.position);
+    return { ...replyOf(operationId, state.results), original_status: 'completed' };
+  }
+  const results = await settleInterrupted(ports, operationId, orgId);
+  return { ...replyOf(operationId, results), original_status: 'completed' };
+}
+
+function fold(stored: readonly StoredEvent[]): { state: OperationState; orgId: string | null } {
+  let orgId: EventMetadata['org_id'] = null;
+  const state = stored.reduce((current, event) => {
+    const fact = readEvent(operation.catalogue, event);
+    if (fact === null) return current;
+    orgId ??= fact.meta.org_id;
+    return operation.evolve(current, fact as PastFact<OperationEvent>);
+  }, operation.initial);
+  return { state, orgId };
+}
+
+async function settleInterrupted(
+  ports: Ports,
+  operationId: string,
+  orgId: string | null,
+): Promise<NonNullable<OperationState['results']>> {
+  const holder = await ports.leases.holder(operationId);
+  if (holder) {
+    const left = holder.until.getTime() - ports.clock.now().getTime();
+    throw keyInProgress(Math.min(30, Math.max(1, Math.ceil(left / 1_000))));
+  }
+  const reconciled = await reconcileUnderLease(ports, { operationId, orgId });
+  if (reconciled === null || reconciled === 'held') throw keyInProgress(1);
+  return reconciled.results;
+}

@@ -2,7 +2,7 @@
 import { GatewayError } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
-import { commitOutcome } from '../operations/commit-outcome.ts';
+import { commitOutcome } from '../operations/commit-kind.ts';
 import type { OperationFact, OperationState } from '../operations/operation.ts';
 import type { ItemResult, OperationResolved } from '../operations/operation-events.ts';
 

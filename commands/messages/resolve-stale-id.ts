@@ -5,11 +5,11 @@ import { catalogueOf, readEvent } from '../values/event.ts';
 import type { MailAnswer } from '../ports/mail-port.ts';
 import type { MessageRef } from '../mail/message.ts';
 import type { MessageMove, Ports } from '../ports/ports.ts';
-import { searchedFolders } from '../kernel/searched-folders.ts';
+import { searchedFolders } from '../kernel/folders.ts';
 import { OperationSubmitted } from '../operations/operation-events.ts';
-import { openTargets, placeIn } from './selection.ts';
+import { openTargets, placeIn } from './prepare-operation.ts';
 
-export type StalePorts = Pick<
+type StalePorts = Pick<
   Ports,
   'events' | 'locators' | 'mail' | 'mirrorVersions' | 'moves' | 'personal' | 'readModels'
 >;

@@ -3,7 +3,7 @@ import type { OwnChange } from '../ports/change-attribution.ts';
 import type { Locators } from '../ports/ports.ts';
 import { relocates } from './actions.ts';
 import type { ActionStep, ItemResult } from '../operations/operation-events.ts';
-import type { Target } from './selection.ts';
+import type { Target } from './prepare-operation.ts';
 
 /** All changes the steps may make. */
 export const intendedChanges = (

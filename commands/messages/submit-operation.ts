@@ -8,26 +8,36 @@ import type { StoredEvent } from '../values/event.ts';
 import { type ApprovalMode, termsFor } from '../policy/approval-terms.ts';
 import { checkActions, neverDirect } from './actions.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
-import { fixActions } from './request-actions-approval.ts';
+import { fixActions } from './actions-manifest.ts';
 import { requestApproval } from '../operations/request-approval.ts';
-import { authorizeOperation } from '../operations/authorize-operation.ts';
-import { appendFirst, decidedFact, type Submitted, submittedFact } from '../operations/first-append.ts';
-import { operation, type OperationFact, type OperationReply, replyOf } from '../operations/operation.ts';
-import { operationIdOf } from '../operations/operation-id.ts';
+import {
+  appendFirst,
+  authorizeOperation,
+  decidedFact,
+  type Submitted,
+  submittedFact,
+} from '../operations/authorize-operation.ts';
+import {
+  operation,
+  type OperationFact,
+  operationIdOf,
+  type OperationReply,
+  type PreviewItem,
+  replyOf,
+} from '../operations/operation.ts';
 import {
   admitOperation,
   assertSupported,
+  checkSelect,
   type OperationRequest,
   type Prepared,
   prepareOperation,
+  type Target,
 } from './prepare-operation.ts';
-import { replayOperation } from './replay-operation.ts';
+import { replayOperation } from './reconcile-operation.ts';
 import { runOperation } from './run-operation.ts';
-import { checkSelect } from './selection.ts';
 import { createHash } from 'node:crypto';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
-import type { PreviewItem } from '../operations/operation.ts';
-import type { Target } from './selection.ts';
 
 /** Set once the operation has an event: from then on an error is thrown as it is, without a replay. */
 interface Started {
@@ -163,7 +173,7 @@ const replayFirst = async (context: Context, operationId: string): Promise<Opera
   await replayOperation(context, operationId, await awaitClaim(context.ports, operationId));
 
 /** The reply of mode `preview`. */
-export function previewOperation(
+function previewOperation(
   { ports }: Context,
   { mailbox, access, steps }: Pick<Prepared, 'mailbox' | 'access' | 'steps'>,
   targets: readonly Target[],

@@ -23,7 +23,7 @@ export const ApprovalTerms = z.object({
 });
 export type ApprovalTerms = z.output<typeof ApprovalTerms>;
 
-export const ApprovalRequested = defineEvent({
+const ApprovalRequested = defineEvent({
   type: 'ApprovalRequested',
   publicName: 'approval.requested',
   summary: 'An operation waits: a manifest fixes what would happen, and nothing else can run.',
@@ -47,7 +47,7 @@ export const ApprovalRequested = defineEvent({
   }),
 });
 
-export const ApprovalVoteCast = defineEvent({
+const ApprovalVoteCast = defineEvent({
   type: 'ApprovalVoteCast',
   publicName: 'approval.vote_cast',
   summary: 'A person approved or rejected exactly the content the hash names.',
@@ -60,7 +60,7 @@ export const ApprovalVoteCast = defineEvent({
   }),
 });
 
-export const ApprovalGranted = defineEvent({
+const ApprovalGranted = defineEvent({
   type: 'ApprovalGranted',
   publicName: 'approval.granted',
   summary: 'The quorum is complete, or policy requires none; it can be committed.',
@@ -71,7 +71,7 @@ export const ApprovalGranted = defineEvent({
   }),
 });
 
-export const CommitScheduled = defineEvent({
+const CommitScheduled = defineEvent({
   type: 'CommitScheduled',
   summary:
     'The gateway commits the approval automatically at the given time; until then it can be cancelled.',
@@ -81,7 +81,7 @@ export const CommitScheduled = defineEvent({
   }),
 });
 
-export const CommitStarted = defineEvent({
+const CommitStarted = defineEvent({
   type: 'CommitStarted',
   summary: 'Everything was revalidated: the manifest is about to be executed.',
   data: z.object({
@@ -93,7 +93,7 @@ export const CommitStarted = defineEvent({
   }),
 });
 
-export const CommitAttemptFailed = defineEvent({
+const CommitAttemptFailed = defineEvent({
   type: 'CommitAttemptFailed',
   summary: 'A commit certainly had no effect and may succeed later; the approval stays valid.',
   data: z.object({

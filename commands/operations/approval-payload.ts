@@ -5,17 +5,15 @@ import { ACTOR_TYPES } from '../values/event.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
 import type { PersonalData } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
-import { OperationReply, replyOf } from './operation.ts';
-import { OPERATION_STATES } from './operation-progress.ts';
-import { approvalIdOf } from './operation-id.ts';
+import { approvalIdOf, OperationReply, replyOf } from './operation.ts';
+import { OPERATION_STATES, progressIn } from './approval-reply.ts';
 import { INVALIDATIONS } from './approval-events.ts';
 import type { ApprovalRecord } from './approval-record.ts';
 import { APPROVAL_STATUSES, type ApprovalStatus, isOpen, statusAt } from './approval-state.ts';
-import { approvalFacts, ApprovalFacts, isOwnRequest } from './approval-facts.ts';
+import { approvalFacts, ApprovalFacts, isOwnRequest } from './confirmation.ts';
 import { openWarnings } from './approval-warnings.ts';
 import { personBehind } from './eligible-approvers.ts';
 import { Manifest, openManifest } from './manifest.ts';
-import { progressIn } from './approval-reply.ts';
 
 const VoteOfApproval = z.object({
   by: z.string(),
@@ -94,7 +92,7 @@ export const Approval = ListedApproval.extend({
 });
 export type Approval = z.output<typeof Approval>;
 
-export interface ApprovalView {
+interface ApprovalView {
   readonly record: ApprovalRecord;
   readonly supersededBy: string | null;
   /** The time at which the status is computed. */

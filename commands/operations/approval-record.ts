@@ -13,7 +13,7 @@ import {
 } from './approval-state.ts';
 import type { ItemResult, Summary } from './operation-events.ts';
 import type { OperationState } from './operation.ts';
-import { countsOf } from './operation-progress.ts';
+import { countsOf } from './approval-reply.ts';
 
 export interface ApprovalRecord {
   readonly operationId: string;

@@ -1,8 +1,9 @@
-/** The reply of an operation that has an approval, from its stream and the clock. Pure. */
-import { approvalIdOf } from './operation-id.ts';
-import { type OperationReply, type OperationState, replyOf } from './operation.ts';
-import { countsOf, type OperationProgress, progressOf } from './operation-progress.ts';
-import type { Summary } from './operation-events.ts';
+/**
+ * The reply and the progress of an operation that has an approval, from its stream and the clock, and the refusals of
+ * requests that come too late or too early for it (`contract.md` 9, 10 and 13). Pure.
+ */
+import { approvalIdOf, type OperationReply, type OperationState, replyOf, summarise } from './operation.ts';
+import type { SendOutcome, Summary } from './operation-events.ts';
 import {
   type ApprovalState,
   type ApprovalStatus,
@@ -10,9 +11,10 @@ import {
   commitAtOf,
   isOpen,
   isUnrun,
+  type UnrunStatus,
   wasGranted,
 } from './approval-state.ts';
-import { endedWithoutRunning } from './refuse-status.ts';
+import { type ErrorCode, GatewayError } from '../values/errors.ts';
 
 /** The status of the approval at a time; null for an operation that ran without one. */
 export const approvalStatusOf = (state: OperationState, now: Date): ApprovalStatus | null =>
@@ -82,4 +84,78 @@ export const progressAt = (state: OperationState, now: Date): OperationProgress 
 export function progressIn(status: ApprovalStatus | null, counts: Summary | null): OperationProgress {
   if (isOpen(status)) return 'waiting';
   return isUnrun(status) ? 'not_run' : progressOf(counts);
+}
+
+/**
+ * As callers of `GET /operations` see it: `waiting` for a decision or a commit; `running` until every item has an outcome (a send that is retried
+ * later still runs), then `unknown` while one of them is, `failed` when nothing was done and something
+ * failed, else `completed`; `not_run` when its approval ended before anything ran.
+ */
+export const OPERATION_STATES = ['waiting', 'running', 'completed', 'failed', 'unknown', 'not_run'] as const;
+export type OperationProgress = (typeof OPERATION_STATES)[number];
+
+/** The number of items per outcome; null while it runs. */
+export function countsOf({ results, send }: OperationState): Summary | null {
+  if (send === null) return results && summarise(results);
+  return send.outcome && countsOfSend(send.outcome.outcome);
+}
+
+/** One message is one item. */
+export const countsOfSend = (outcome: SendOutcome['outcome']): Summary => ({
+  ...{ done: 0, failed: 0, unknown: 0 },
+  [outcome]: 1,
+});
+
+export function progressOf(counts: Summary | null): OperationProgress {
+  if (counts === null) return 'running';
+  if (counts.unknown > 0) return 'unknown';
+  return counts.done === 0 && counts.failed > 0 ? 'failed' : 'completed';
+}
+
+const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, message: string]>> = {
+  awaiting_approval: ['approval_pending', 'This is not approved yet; monitor_approval waits for it.'],
+  pending_commit: ['approval_not_pending', 'This was approved already; it waits for its commit.'],
+  committing: ['approval_not_pending', 'This is being committed at the moment.'],
+  commit_unknown: [
+    'approval_not_pending',
+    'This was committed; its outcome is not known yet and is being reconciled.',
+  ],
+  committed: ['approval_not_pending', 'This was committed already.'],
+  commit_failed: ['approval_not_pending', 'This was committed and failed permanently; make a new request.'],
+  rejected: ['approval_not_pending', 'This was rejected.'],
+  cancelled: ['approval_not_pending', 'This was withdrawn.'],
+  expired: ['approval_expired', 'The time to decide or to commit this is over; make a new request.'],
+  superseded: ['approval_invalidated', 'The draft was edited since; make a new request.'],
+  invalidated: ['approval_invalidated', 'Something this depended on has changed; make a new request.'],
+};
+
+/** The refusal of a call that the approval's status does not allow. */
+export function refusedIn(status: ApprovalStatus): GatewayError {
+  const [code, message] = REFUSALS[status];
+  return new GatewayError(code, message, { details: { status } });
+}
+
+const ENDED: Readonly<Record<UnrunStatus, string>> = {
+  rejected: 'The approval was rejected.',
+  cancelled: 'The approval was withdrawn.',
+  expired: 'The time to decide or to commit the approval is over.',
+  superseded: 'The draft was edited after the approval was requested.',
+  invalidated: 'Something the approval depended on has changed.',
+};
+
+/** For a used key whose approval ended without running: one code per end. `approval` is that of a reply. */
+function endedWithoutRunning(
+  status: UnrunStatus,
+  approval: NonNullable<OperationReply['approval']>,
+): GatewayError {
+  const message = `${ENDED[status]} Nothing ran and nothing will; a new request needs a fresh Idempotency-Key.`;
+  return new GatewayError(`approval_${status}`, message, { details: { approval }, replayed: true });
+}
+
+/** Throws `version_conflict` when the given hash is not that of the approval. */
+export function assertContentHash(given: string, { content_hash }: { readonly content_hash: string }): void {
+  if (given === content_hash) return;
+  const message = 'The content_hash does not match this approval; read its preview again.';
+  // The error does not contain the right hash, so that a voter has to read the preview.
+  throw new GatewayError('version_conflict', message);
 }

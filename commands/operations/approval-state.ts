@@ -32,14 +32,14 @@ interface Requested {
   readonly attempt: CommitAttempt | null;
 }
 
-export interface Awaiting extends Requested {
+interface Awaiting extends Requested {
   readonly phase: 'awaiting';
 }
-export interface Granted extends Requested {
+interface Granted extends Requested {
   readonly phase: 'granted';
 }
 /** Granted, and the gateway commits it at `commitAt`. */
-export interface Scheduled extends Requested {
+interface Scheduled extends Requested {
   readonly phase: 'scheduled';
   readonly commitAt: string;
 }
@@ -48,7 +48,7 @@ export interface Committing extends Requested {
   readonly phase: 'committing';
   readonly attempt: CommitAttempt;
 }
-export interface Ended extends Requested {
+interface Ended extends Requested {
   readonly phase: 'ended';
   readonly end: ApprovalEnd;
   readonly endedAt: string;
@@ -110,7 +110,7 @@ export const isOver = ({ expiresAt }: Pick<ApprovalState, 'expiresAt'>, now: Dat
 export const isOpen = (status: ApprovalStatus | null): boolean =>
   status === 'awaiting_approval' || status === 'pending_commit';
 
-export const UNRUN_STATUSES = ['rejected', 'cancelled', 'expired', 'superseded', 'invalidated'] as const;
+const UNRUN_STATUSES = ['rejected', 'cancelled', 'expired', 'superseded', 'invalidated'] as const;
 export type UnrunStatus = (typeof UNRUN_STATUSES)[number];
 
 const UNRUN: ReadonlySet<string> = new Set(UNRUN_STATUSES);

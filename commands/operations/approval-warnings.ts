@@ -4,7 +4,7 @@ import { counted } from '../values/counted.ts';
 import type { ActionsManifest } from './manifest.ts';
 
 /** In the order in which warnings of equal severity are listed. */
-export const WARNING_CODES = [
+const WARNING_CODES = [
   'content_altered',
   'content_unreadable',
   'look_alike',

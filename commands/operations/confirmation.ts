@@ -1,9 +1,13 @@
-/** What a person confirms, as one sentence and in parts, with every recipient. Pure. */
+/** What an approver sees before the decision: what they confirm, as one sentence and in parts, and the warnings. Pure. */
 import { z } from 'zod';
 import { counted } from '../values/counted.ts';
 import { visible } from '../html/visible-text.ts';
-import { type Domains, lookAtAddress } from '../policy/address-look.ts';
+import { type Domains, domainsOf, lookAtAddress } from '../policy/address-look.ts';
 import type { ActionsManifest, Manifest, SendManifest } from './manifest.ts';
+import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
+import { policyInForce } from '../policy/decide-for-caller.ts';
+import { ApprovalWarning, OWN_REQUEST, worstFirst } from './approval-warnings.ts';
+import { personBehind } from './eligible-approvers.ts';
 
 export const Confirmation = z.object({
   sentence: z.string().describe('What would happen, with all recipients, as text for a confirmation.'),
@@ -137,3 +141,48 @@ export function flagsTold(
     ...flags_remove.map((flag) => TOLD[flag.toLowerCase()]?.[1] ?? `rid of the keyword ${quoted(flag)}`),
   ].join(', ');
 }
+
+/** What an approver sees before the decision: the sentence to confirm, warnings, whether it is their own. */
+export const ApprovalFacts = z.object({
+  confirmation: Confirmation.nullable().describe(
+    'What an approver confirms; null once the mailbox was erased.',
+  ),
+  warnings: z
+    .array(ApprovalWarning)
+    .optional()
+    .describe('Warnings at the time of the request, worst first; absent if none were recorded.'),
+  own_request: z
+    .boolean()
+    .optional()
+    .describe('You are the person behind the request; absent in reports to several callers.'),
+});
+export type ApprovalFacts = z.output<typeof ApprovalFacts>;
+
+interface FactsOf {
+  /** Null once the mailbox was erased. */
+  readonly manifest: Manifest | null;
+  readonly mailbox: Pick<MailboxEntry, 'orgId' | 'email'> | undefined;
+  /** Null where none were recorded, or they were erased. */
+  readonly warnings: readonly ApprovalWarning[] | null;
+  readonly isOwn: boolean | null;
+}
+
+export function approvalFacts(
+  state: Pick<DirectoryState, 'policies'>,
+  { manifest, mailbox, warnings, isOwn }: FactsOf,
+): ApprovalFacts {
+  const all = warnings === null ? null : worstFirst([...warnings, ...(isOwn === true ? [OWN_REQUEST] : [])]);
+  const domains = mailbox && domainsOf(policyInForce(state, mailbox.orgId), mailbox.email);
+  return {
+    confirmation: manifest === null || !domains ? null : confirmationOf(manifest, domains, all?.length ?? 0),
+    ...(all === null ? {} : { warnings: all }),
+    ...(isOwn === null ? {} : { own_request: isOwn }),
+  };
+}
+
+/** True when the viewer is the person in whose name it was requested; null without a viewer. */
+export const isOwnRequest = (
+  state: Pick<DirectoryState, 'agents'>,
+  by: { readonly id: string },
+  viewerId: string | undefined,
+): boolean | null => (viewerId === undefined ? null : personBehind(state, by) === viewerId);

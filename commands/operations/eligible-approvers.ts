@@ -22,7 +22,7 @@ export const fulfilsRole = (role: Role | null, wanted: ApprovalTerms['approver_r
   APPROVER_ROLES.findIndex((each) => each === role) >= APPROVER_ROLES.indexOf(wanted);
 
 /** Everyone who may decide such an approval, requested in this person's name. */
-export function eligibleApprovers(
+function eligibleApprovers(
   { roles }: Pick<DirectoryState, 'roles'>,
   { orgId, behindId }: { readonly orgId: string; readonly behindId: string },
   { approver_role, exclude_owner }: Wanted,

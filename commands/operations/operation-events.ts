@@ -16,7 +16,6 @@ export const ACTION_TYPES = [
 ] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 export const OUTCOMES = ['done', 'failed', 'unknown', 'skipped'] as const;
-export type ItemOutcome = (typeof OUTCOMES)[number];
 
 /** One resolved action: its destination, the flags it changes, and the state of the target before. */
 export const ActionStep = z.object({
@@ -97,7 +96,7 @@ export const OperationDecided = defineEvent({
   }),
 });
 
-export const ActionsIntended = defineEvent({
+const ActionsIntended = defineEvent({
   type: 'ActionsIntended',
   summary: 'The actions are about to run; without an outcome they are reconciled, never repeated.',
   data: z.object({ steps: z.array(ActionStep) }),
@@ -122,13 +121,13 @@ export const SendOutcome = z.object({
 });
 export type SendOutcome = z.output<typeof SendOutcome>;
 
-export const SendOutcomeRecorded = defineEvent({
+const SendOutcomeRecorded = defineEvent({
   type: 'SendOutcomeRecorded',
   summary: 'The outcome of a send, as recorded in the stream of its draft.',
   data: SendOutcome,
 });
 
-export const SendReconciled = defineEvent({
+const SendReconciled = defineEvent({
   type: 'SendReconciled',
   summary: 'An unknown send was settled: a copy was found, or a person resolved it.',
   data: SendOutcome,
@@ -140,19 +139,19 @@ export const OperationResolved = defineEvent({
   data: z.object({ outcome: z.enum(['done', 'not_done']), reason: sealedText }),
 });
 
-export const ActionOutcomesRecorded = defineEvent({
+const ActionOutcomesRecorded = defineEvent({
   type: 'ActionOutcomesRecorded',
   summary: 'What each action did to each message.',
   data: z.object({ results: z.array(ItemResult) }),
 });
 
-export const ActionsReconciled = defineEvent({
+const ActionsReconciled = defineEvent({
   type: 'ActionsReconciled',
   summary: 'Unknown outcomes were settled by reading source and target, or by a person.',
   data: z.object({ results: z.array(ItemResult) }),
 });
 
-export const OperationCompleted = defineEvent({
+const OperationCompleted = defineEvent({
   type: 'OperationCompleted',
   publicName: 'operation.completed',
   summary: 'Every item of an operation is done, failed, skipped or unknown.',

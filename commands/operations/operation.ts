@@ -1,4 +1,4 @@
-/** The state of an operation and its reply. */
+/** The state of an operation, its ids and its reply. An operation and its approval share one random part (`contract.md` 1). */
 import { z } from 'zod';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../values/event.ts';
@@ -7,11 +7,10 @@ import type { SealedOr } from '../kernel/sealed-json.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { Draft } from './draft-shape.ts';
 import type { ApprovalEvent } from './approval-events.ts';
-import { type ApprovalState, evolveApproval } from './approval-state.ts';
-import { APPROVAL_STATUSES } from './approval-state.ts';
+import { APPROVAL_STATUSES, type ApprovalState, evolveApproval } from './approval-state.ts';
 import {
-  type ActionStep,
   ACTION_TYPES,
+  type ActionStep,
   type ItemResult,
   type OperationDecided,
   type OperationEvent,
@@ -23,6 +22,7 @@ import {
   type StoredTarget,
   Summary,
 } from './operation-events.ts';
+import type { Context } from '../kernel/capability.ts';
 
 export interface OperationState {
   readonly mailboxId: string | null;
@@ -185,10 +185,9 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
   about: (id, _, { mailboxId, approval }) => aboutOperation(id, mailboxId, approval !== null),
 };
 
-/** An approval has the id of its operation, under its own prefix. */
 export const aboutOperation = (id: string, mailboxId: string | null, hasApproval: boolean): About => ({
   ...(mailboxId === null ? {} : { mailbox_id: mailboxId }),
-  ...(hasApproval ? { approval_id: withPrefix('chk', id) } : {}),
+  ...(hasApproval ? { approval_id: approvalIdOf(id) } : {}),
 });
 
 /** The number of items per outcome; skipped ones appear only item by item. */
@@ -282,3 +281,15 @@ export function replyOf(operationId: string, results: readonly ItemResult[]): Op
     summary: summarise(results),
   };
 }
+
+/** The id of the operation a request submits: that of its Idempotency-Key, or a new one. */
+export const operationIdOf = ({ request, caller, ports }: Context): string =>
+  request.idempotencyKey === null
+    ? ports.ids.newId('opn')
+    : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
+
+/** The approval of an operation. */
+export const approvalIdOf = (operationId: string): string => withPrefix('chk', operationId);
+
+/** The operation of an approval, by the approval's id; any other text makes an id that no operation has. */
+export const operationOfApproval = (approvalId: string): string => withPrefix('opn', approvalId);

@@ -2,7 +2,7 @@
 import type { Context } from '../kernel/capability.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
-import { appendFirst, decidedFact, type Submitted, submittedFact } from './first-append.ts';
+import { appendFirst, decidedFact, type Submitted, submittedFact } from './authorize-operation.ts';
 import type { OperationFact, OperationReply } from './operation.ts';
 import type { ApprovalTerms } from './approval-events.ts';
 import { assertApprovers, personBehind } from './eligible-approvers.ts';
@@ -58,7 +58,7 @@ export async function requestApproval(
 }
 
 /** The facts of the approval; without a quorum the policy grants it at once. Pure. */
-export function requestedFacts(
+function requestedFacts(
   { terms, manifest, action, cardinality, supersedes }: ApprovalRequest,
   fixed: { readonly manifest: Sealed; readonly warnings: Sealed; readonly contentHash: string },
   now: Date,

@@ -44,7 +44,7 @@ export const invalidatedBy = (reason: Invalidation): GatewayError =>
   });
 
 /** What an approval depends on besides policy and its targets, while all of it holds. */
-export interface Ground<Content extends Manifest> extends Standing {
+interface Ground<Content extends Manifest> extends Standing {
   readonly manifest: Content;
 }
 

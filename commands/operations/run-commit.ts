@@ -7,12 +7,10 @@ import { type GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import { operation, type OperationFact, type OperationReply, type OperationState } from './operation.ts';
 import { type ApprovalState, commitAtOf, isOver, nextAttempt } from './approval-state.ts';
-import { type Candidate, revalidateApproval, type Invalid } from './revalidate-approval.ts';
-import type { Commit, CommitKind, Committable } from './commit-kind.ts';
-import { attemptFailed, isOwn } from './commit-outcome.ts';
+import { type Candidate, type Invalid, revalidateApproval } from './revalidate-approval.ts';
+import { attemptFailed, type Commit, type CommitKind, type Committable, isOwn } from './commit-kind.ts';
 import type { Manifest } from './manifest.ts';
-import { assertContentHash, refusedIn } from './refuse-status.ts';
-import { approvalReply, approvalStatusOf } from './approval-reply.ts';
+import { approvalReply, approvalStatusOf, assertContentHash, refusedIn } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
 
 /** The lease's holder is about to write its start, or has just ended: the pauses add up to a second. */
@@ -138,7 +136,7 @@ async function append(
 }
 
 /** Where a commit begins: the append that is the lock against every other end of its approval. */
-export interface CommitBegun {
+interface CommitBegun {
   readonly revision: bigint;
   readonly at: Date;
 }

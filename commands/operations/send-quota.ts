@@ -1,14 +1,13 @@
 /** Messages sent per hour (`contract.md` 3 and 15): counted before the intent, so that no race exceeds it. */
 import { z } from 'zod';
 import { type Aggregate, type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import type { ActorKind, Caller } from '../kernel/access.ts';
+import { type ActorKind, type Caller, quotasOn } from '../kernel/access.ts';
 import { GatewayError } from '../values/errors.ts';
 import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
-import { quotasOn } from '../kernel/grant-quotas.ts';
 import type { Ports } from '../ports/ports.ts';
 import { type OperationState } from './operation.ts';
 
-export const QuotaTaken = defineEvent({
+const QuotaTaken = defineEvent({
   type: 'QuotaTaken',
   summary: 'A send was counted against the quota of its hour.',
   data: z.object({
@@ -18,7 +17,7 @@ export const QuotaTaken = defineEvent({
   }),
 });
 
-export const QuotaGivenBack = defineEvent({
+const QuotaGivenBack = defineEvent({
   type: 'QuotaGivenBack',
   summary: 'A send that certainly did not happen no longer counts.',
   data: z.object({ operation_id: z.string() }),

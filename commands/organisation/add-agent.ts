@@ -1,9 +1,8 @@
-/** POST /agents: a program that acts under its owner's bounds. */
+/** POST /agents: adds a program that acts within its owner's rights. */
 import { z } from 'zod';
 import { lacks } from '../kernel/authorize.ts';
-import { answerWhenKnown } from '../kernel/await-directory.ts';
-import { lineOfText } from '../values/line-of-text.ts';
-import { type Context, defineCapability } from '../kernel/capability.ts';
+import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
+import { lineOfText } from '../values/input-fields.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import { agent, createAgent as decideAgent } from './agent.ts';
@@ -69,7 +68,7 @@ export const createAgent = defineCapability<Input, Agent>({
   },
 });
 
-/** Throws `not_found` when the person is no member, `insufficient_scope` for another's agent in a session without the scope. */
+/** Throws `not_found` for a person who is not a member, `insufficient_scope` for another person's agent without the scope. */
 function ownerOf({ caller, ports }: Context, id: string | undefined): string {
   const ownId = caller.onBehalfOf ?? caller.principal.id;
   const ownerId = id ?? ownId;

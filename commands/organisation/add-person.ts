@@ -1,6 +1,6 @@
-/** A person of an existing organisation, added on the machine itself. Not a capability: invites are for callers. */
+/** Adds a person to an existing organisation, on the machine itself. Not a capability: callers use invites. */
 import { account, emailKey, emailReservation, registerAccount, reserveEmail } from '../accounts/account.ts';
-import { memberOf } from '../accounts/anonymous-author.ts';
+import { memberOf } from '../accounts/credentials.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -12,7 +12,7 @@ export type PersonPorts = Pick<
   'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'links' | 'server'
 >;
 
-export interface NewPerson {
+interface NewPerson {
   readonly orgId: string;
   readonly email: string;
   readonly name: string;
@@ -20,8 +20,8 @@ export interface NewPerson {
 }
 
 /**
- * Each step adds nothing when it was done before, so the command can be repeated after it was cut off. Resolves with the id
- * when the directory knows the person. Throws `conflict` for a member with another role.
+ * Each step adds nothing when it was done before, so an interrupted command can be repeated. Resolves with the id when the
+ * directory contains the person. Throws `conflict` for a member with another role.
  */
 export async function addPerson(
   ports: PersonPorts,
@@ -51,14 +51,14 @@ export async function addPerson(
   return userId;
 }
 
-/** The id behind an address. Throws `not_found`. */
+/** The id of an address. Throws `not_found`. */
 export async function personWith(ports: PersonPorts, email: string): Promise<string> {
   const { state } = await loadAggregate(ports.events, emailReservation, emailKey(ports, email));
   if (state.ownerId !== null) return state.ownerId;
   throw new GatewayError('not_found', `No person has the address ${email} here.`);
 }
 
-/** What the browser opens to set a password; the token is behind the #, so that no server and no log on the way gets it. */
+/** The link to set a password; the token is behind the #, so that no server and no log receives it. */
 export async function passwordLink(
   { links, server, directory }: PersonPorts,
   userId: string,

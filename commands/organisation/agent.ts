@@ -1,10 +1,10 @@
-/** An agent: a program that acts under its owner's bounds. */
+/** An agent: a program that acts within its owner's rights. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
 import { GatewayError } from '../values/errors.ts';
 
-export const AgentCreated = defineEvent({
+const AgentCreated = defineEvent({
   type: 'AgentCreated',
   summary: 'An agent was created for a person who owns it.',
   data: z.object({ owner_id: z.string(), name: z.string() }),
@@ -12,7 +12,7 @@ export const AgentCreated = defineEvent({
 
 export const agentEvents = [AgentCreated] as const;
 
-export interface AgentState {
+interface AgentState {
   readonly ownerId: string | null;
   readonly name: string | null;
 }

@@ -1,14 +1,12 @@
 /** Sets up the first organisation, its owner, an agent and their tokens. Not a capability: there is no caller yet. */
-import { foundOrganisation, type FoundingPorts } from './found-organisation.ts';
-import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
+import { type FoundingPorts, foundOrganisation } from './found-organisation.ts';
+import { type Author, decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
 import { MAILBOX_SCOPES, PRESETS, type Scope } from '../values/scopes.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
-import { mintToken } from './mint-token.ts';
-import { issueToken, token } from './token.ts';
+import { issueToken, mintToken, token } from './token.ts';
 
-export interface BootstrapOrganisation {
+interface BootstrapOrganisation {
   readonly orgName: string;
   readonly ownerEmail: string;
   readonly ownerName: string;
@@ -25,7 +23,7 @@ export interface Bootstrapped {
   readonly mcpToken: string;
 }
 
-/** The parts of the gateway that exist before it serves. */
+/** The parts of the gateway that exist before it accepts requests. */
 export type BootstrapPorts = FoundingPorts & Pick<Ports, 'tokens'>;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -38,8 +36,8 @@ const OWNER_SCOPES: readonly Scope[] = [
 ]; // prettier-ignore
 
 /**
- * Resumes a bootstrap that was cut off, with the same ids and fresh tokens. Throws `conflict` when an organisation exists
- * or another bootstrap runs, `invalid_request` for a short password. Resolves when the directory knows all of it.
+ * Resumes an interrupted bootstrap with the same ids and new tokens. Throws `conflict` when an organisation exists
+ * or another bootstrap runs, `invalid_request` for a short password. Resolves when the directory contains all of it.
  */
 export async function bootstrapOrganisation(
   ports: BootstrapPorts,
@@ -56,13 +54,13 @@ export async function bootstrapOrganisation(
   });
 }
 
-export interface FirstPrincipals {
+interface FirstPrincipals {
   readonly orgId: string;
   readonly userId: string;
   readonly agentId: string;
 }
 
-/** Fresh tokens for owner and agent, as the bootstrap gave them: when the old ones ran out or the address changed. */
+/** New tokens for owner and agent like those of the bootstrap, when the old ones expired or the address changed. */
 export async function issueFirstTokens(
   ports: BootstrapPorts,
   { orgId, userId, agentId }: FirstPrincipals,

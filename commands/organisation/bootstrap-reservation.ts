@@ -1,16 +1,16 @@
-/** The one reservation behind the first organisation, so that two bootstraps at once cannot both win. */
+/** The reservation of the first organisation, so that of two simultaneous bootstraps one wins. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
 import { GatewayError } from '../values/errors.ts';
 
-export const BootstrapStarted = defineEvent({
+const BootstrapStarted = defineEvent({
   type: 'BootstrapStarted',
   summary: 'The set-up of the first organisation began, or was taken over from a process that died.',
   data: z.object({
     org_id: z.string(),
     user_id: z.string(),
-    /** Null where a person set up the organisation in a browser: then there is none. */
+    /** Null when a person set up the organisation in a browser, without an agent. */
     agent_id: z.string().nullable(),
     /** HMAC of the owner's address: only the same owner resumes. */
     owner_key: z.string(),
@@ -18,7 +18,7 @@ export const BootstrapStarted = defineEvent({
   }),
 });
 
-export const BootstrapFinished = defineEvent({
+const BootstrapFinished = defineEvent({
   type: 'BootstrapFinished',
   summary: 'An organisation already exists; bootstrap runs only once.',
   data: z.object({}),
@@ -28,7 +28,7 @@ export const bootstrapEvents = [BootstrapStarted, BootstrapFinished] as const;
 type BootstrapEvent = (typeof bootstrapEvents)[number];
 export type BootstrapTerms = z.output<typeof BootstrapStarted.data>;
 
-export interface BootstrapState {
+interface BootstrapState {
   readonly started: BootstrapTerms | null;
   readonly finished: boolean;
 }
@@ -48,8 +48,8 @@ export const organisationExists = (): GatewayError =>
   new GatewayError('conflict', 'An organisation exists already; bootstrap only makes the first one.');
 
 /**
- * Takes the reservation, or takes it over with the ids chosen first. The caller holds the lease, so whoever
- * began an unfinished one has failed or is dead. Throws `conflict` when it is finished or another owner's.
+ * Takes the reservation, or takes it over with the ids chosen first. The caller holds the lease, so the process
+ * that began an unfinished one has failed or ended. Throws `conflict` when it is finished or another owner's.
  */
 export function startBootstrap(
   state: BootstrapState,

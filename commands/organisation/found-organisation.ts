@@ -1,17 +1,23 @@
 /**
- * The first organisation and its owner, whoever asks for it: the admin command, or a person with the link of a fresh start.
- * One reservation stands behind all of them, so only one wins, and one that was cut off is resumed with the same ids.
+ * The first organisation and its owner, for the admin command and for a person with the link of a first start. Both take one
+ * reservation, so only one wins, and an interrupted one is resumed with the same ids.
  */
 import { account, emailKey, emailReservation, registerAccount, reserveEmail } from '../accounts/account.ts';
 import { storePassword } from '../accounts/change-password.ts';
-import { isLongEnough, MIN_PASSWORD_LENGTH } from '../accounts/credentials.ts';
-import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import {
+  invalidLink,
+  isLongEnough,
+  MIN_PASSWORD_LENGTH,
+  NewEmail,
+  NewPassword,
+  personAuthor,
+} from '../accounts/credentials.ts';
+import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
 import type { HashedPassword } from '../ports/sign-in-port.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import { agent, createAgent } from './agent.ts';
 import {
   bootstrap,
@@ -23,19 +29,22 @@ import {
   startBootstrap,
 } from './bootstrap-reservation.ts';
 import { createOrganisation, organisation } from './organisation.ts';
+import { z } from 'zod';
+import { lineOfText } from '../values/input-fields.ts';
+import { definePublicRoute } from '../kernel/public-route.ts';
 
 export type FoundingPorts = Pick<
   Ports,
   'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'secrets' | 'leases'
 >;
 
-export interface Founded {
+interface Founded {
   readonly orgId: string;
   readonly userId: string;
   readonly agentId: string | null;
 }
 
-export interface Founding<Result> {
+interface Founding<Result> {
   readonly orgName: string;
   readonly ownerEmail: string;
   readonly ownerName: string;
@@ -55,8 +64,7 @@ const LEASE = 'bootstrap';
 
 /**
  * Throws `conflict` when an organisation exists or another founding runs, `invalid_request` for a short password,
- * `overloaded`. Resolves
- * when the directory knows all of it.
+ * `overloaded`. Resolves when the directory contains all of it.
  */
 export async function foundOrganisation<Result>(
   ports: FoundingPorts,
@@ -69,7 +77,7 @@ export async function foundOrganisation<Result>(
     );
   }
   if (!(await isUnfounded(ports))) throw organisationExists();
-  // Before the first step: what fails here leaves nothing half made.
+  // Before the first step: a failure here leaves nothing behind.
   const hashed = founding.password === null ? null : await ports.secrets.hashPassword(founding.password);
   const lease = await holdLease(ports.leases, LEASE);
   if (lease === null) throw bootstrapRunning();
@@ -91,7 +99,7 @@ export async function foundOrganisation<Result>(
   }
 }
 
-/** True while there is no organisation but one whose founding was cut off. */
+/** True while there is no organisation, or only one whose set-up was interrupted. */
 export async function isUnfounded(ports: Pick<Ports, 'events' | 'directory'>): Promise<boolean> {
   const { state } = await loadAggregate(ports.events, bootstrap, BOOTSTRAP_ID);
   const others = [...ports.directory.state.organisations.keys()].filter((id) => id !== state.started?.org_id);
@@ -116,7 +124,7 @@ async function start(
   return state.started ?? fresh;
 }
 
-/** Each step adds nothing when it was done before, so what was cut off goes on where it stopped. */
+/** Each step adds nothing when it was done before, so an interrupted run resumes where it stopped. */
 async function setUp(
   ports: FoundingPorts,
   author: Author,
@@ -157,3 +165,52 @@ async function addAgent(
     decide: (state) => (state.name === null ? createAgent(state, { name, ownerId }) : []),
   });
 }
+
+const Input = z.strictObject({
+  token: z.string().min(1).max(200),
+  email: NewEmail,
+  password: NewPassword,
+  name: lineOfText(100),
+  org_name: lineOfText(100),
+});
+
+const SetUp = z.object({ org_id: z.string(), user_id: z.string() });
+type SetUp = z.output<typeof SetUp>;
+
+/** POST /auth/setup: the first owner and organisation, with the link that a first start prints (`contract.md` 18). */
+export const setUpOrganisation = definePublicRoute<z.output<typeof Input>, SetUp>({
+  name: 'set_up',
+  title: 'Set up the first organisation',
+  summary: 'Creates the first owner and organisation with the token of the setup link.',
+  description:
+    'Works once, with the token of the link that the gateway prints while there is no organisation. Then sign in.',
+  rest: { method: 'post', path: '/auth/setup', status: 201 },
+  input: Input,
+  output: SetUp,
+  handle: async (input, context) => {
+    const { ports, source } = context;
+    const on = { account: `setup ${source}`, source: null };
+    // Only an organisation makes this link and all earlier ones invalid; an attempt that fails does not.
+    const link = await ports.attempts.attempt(on, async () =>
+      (await isUnfounded(ports)) ? await ports.links.find('setup', input.token) : null,
+    );
+    if (link === null) {
+      ports.accessLog.countRefusal('invalid_credentials', source);
+      throw invalidLink();
+    }
+    return await foundOrganisation(ports, {
+      orgName: input.org_name,
+      ownerEmail: input.email,
+      ownerName: input.name,
+      password: input.password,
+      agentName: null,
+      authorOf: (founded) => personAuthor(context, founded),
+      finish: ({ orgId, userId }) =>
+        Promise.resolve({ result: { org_id: orgId, user_id: userId }, position: null }),
+    });
+  },
+});
+
+/** The link for the browser; the token is behind the #, so that no server and no log receives it. */
+export const newSetUpLink = async ({ links, server }: Pick<Ports, 'links' | 'server'>): Promise<string> =>
+  `${server.baseUrl}/console#setup=${await links.make('setup', null, null)}`;

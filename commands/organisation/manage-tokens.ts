@@ -1,18 +1,19 @@
-/** POST /tokens: a token within the one that asks for it; a person's own session may give whatever its person holds. */
+/** POST /tokens: a token within the rights of the caller's token; a session may give all rights of its person. */
 import { z } from 'zod';
-import { answerWhenKnown } from '../kernel/await-directory.ts';
-import { lineOfText } from '../values/line-of-text.ts';
-import { type Context, defineCapability } from '../kernel/capability.ts';
+import {
+  answerWhenKnown,
+  type Context,
+  defineCapability,
+  Nothing,
+  replayNothing,
+} from '../kernel/capability.ts';
+import { futureInstant, InstantField, lineOfText } from '../values/input-fields.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
-import { futureInstant, InstantField } from '../values/future-instant.ts';
 import { type Caller, managesEveryMailbox } from '../kernel/access.ts';
-import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
-import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
-import { mintToken } from './mint-token.ts';
-import { issueToken, revokeToken, token } from './token.ts';
+import { chosenScopes, PresetField, type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
+import { issueToken, mintToken, revokeToken, token } from './token.ts';
 import type { AgentEntry, DirectoryState, TokenEntry } from '../ports/directory.ts';
-import { Nothing, replayNothing } from '../values/empty-response.ts';
 
 export const Token = z.object({
   id: z.string(),
@@ -29,7 +30,7 @@ export const Token = z.object({
 });
 export type Token = z.output<typeof Token>;
 
-/** The token as the directory knows it, at `now`. */
+/** The token in the directory, at `now`. */
 export const describeToken = (entry: TokenEntry, now: Date): Token => ({
   id: entry.id,
   name: entry.name,
@@ -49,7 +50,7 @@ export const describeToken = (entry: TokenEntry, now: Date): Token => ({
 });
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** The longest life of a token (`contract.md` 2). */
+/** The longest lifetime of a token (`contract.md` 2). */
 const MAX_LIFE_MS = { rest: 365 * DAY_MS, mcp: 90 * DAY_MS } as const;
 
 const Input = z.strictObject({
@@ -113,11 +114,11 @@ export const createToken = defineCapability<Input, IssuedToken>({
   },
 });
 
-/** Everything of the new token, bounded by the caller's. Throws `insufficient_scope`, `invalid_request`, `not_found`. */
+/** The terms of the new token, bounded by the caller's. Throws `insufficient_scope`, `invalid_request`, `not_found`. */
 function termsWithin(context: Context, input: Input) {
   const { caller, ports } = context;
   const now = ports.clock.now();
-  // What a session gives may outlive it; what a token gives ends with it.
+  // A token made in a session may outlive it; one made with a token ends with that token.
   const ownEnd = caller.session === null ? Date.parse(caller.token.expiresAt) : Infinity;
   const latest = Math.min(now.getTime() + MAX_LIFE_MS[input.surface], ownEnd);
   return {
@@ -145,7 +146,7 @@ function principalOf(
   return { id, kind: 'agent' };
 }
 
-/** Throws `not_found` for a mailbox the caller's token does not reach. */
+/** Throws `not_found` for a mailbox outside the caller's token. */
 function mailboxesWithin(
   { caller, ports }: Context,
   ids: readonly string[] | undefined,
@@ -158,11 +159,11 @@ function mailboxesWithin(
   return [...new Set(ids)];
 }
 
-/** Which tokens and agents a caller manages: its own and its agents'; owners and admins those of the organisation. */
+/** True for the tokens and agents that a caller manages: its own and its agents'; for owners and admins, all of the organisation. */
 const managesOrganisation = ({ role }: Caller): boolean => role === 'owner' || role === 'admin';
 
 /** True for the caller itself and for an agent it owns. */
-export const isOwnPrincipal = (caller: Caller, state: DirectoryState, principalId: string): boolean =>
+const isOwnPrincipal = (caller: Caller, state: DirectoryState, principalId: string): boolean =>
   principalId === caller.principal.id ||
   (state.agents.get(principalId)?.ownerId === caller.principal.id &&
     state.agents.get(principalId)?.orgId === caller.org.id);

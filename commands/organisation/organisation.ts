@@ -5,13 +5,13 @@ import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/ev
 import { GatewayError, notFound } from '../values/errors.ts';
 import { type Role, ROLES } from '../values/scopes.ts';
 
-export const OrganisationCreated = defineEvent({
+const OrganisationCreated = defineEvent({
   type: 'OrganisationCreated',
   summary: 'An organisation was set up.',
   data: z.object({ name: z.string() }),
 });
 
-export const MemberAdded = defineEvent({
+const MemberAdded = defineEvent({
   type: 'MemberAdded',
   summary: 'A person became a member of the organisation with a role.',
   data: z.object({ user_id: z.string(), role: z.enum(ROLES) }),
@@ -20,7 +20,7 @@ export const MemberAdded = defineEvent({
 export const organisationEvents = [OrganisationCreated, MemberAdded] as const;
 type OrganisationEvent = (typeof organisationEvents)[number];
 
-export interface OrganisationState {
+interface OrganisationState {
   readonly name: string | null;
   readonly members: ReadonlyMap<string, Role>;
 }
@@ -39,7 +39,7 @@ export const organisation: Aggregate<OrganisationState, OrganisationEvent> = {
   },
 };
 
-/** Another member. Somebody who is one already keeps the role: throws `conflict` for another role, adds nothing for the same. */
+/** Adds a member. An existing member keeps the role: throws `conflict` for another role, adds nothing for the same. */
 export function addMember(
   state: OrganisationState,
   command: { readonly userId: string; readonly role: Role },
@@ -51,7 +51,7 @@ export function addMember(
   return [{ type: 'MemberAdded', data: { user_id: command.userId, role: command.role } }];
 }
 
-/** The organisation with its first owner. Refuses when it exists already. */
+/** Creates the organisation with its first owner. Refuses when it exists. */
 export function createOrganisation(
   state: OrganisationState,
   command: { readonly name: string; readonly ownerId: string },

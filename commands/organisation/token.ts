@@ -1,4 +1,4 @@
-/** A token: who may call with it, how far, and until when. The secret itself is never stored. */
+/** A token: its principal, its rights and its expiry. The secret is never stored. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
@@ -10,8 +10,10 @@ import {
   verifierInClear,
 } from '../values/event-fields.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Scope } from '../values/scopes.ts';
 
-export const TokenIssued = defineEvent({
+const TokenIssued = defineEvent({
   type: 'TokenIssued',
   publicName: 'token.issued',
   summary: 'A token was issued to a principal.',
@@ -23,13 +25,13 @@ export const TokenIssued = defineEvent({
     scopes: scopeList,
     mailbox_ids: z.array(z.string()).nullable(),
     expires_at: instant,
-    /** SHA-256 of a REST token; null for a JWT, which is checked by its signature. */
+    /** SHA-256 of a REST token; null for a JWT, which is verified by its signature. */
     secret_hash: sealedVerifier.nullable(),
   }),
   upcasters: [verifierInClear],
 });
 
-export const TokenRevoked = defineEvent({
+const TokenRevoked = defineEvent({
   type: 'TokenRevoked',
   publicName: 'token.revoked',
   webhook: {
@@ -44,9 +46,9 @@ export const TokenRevoked = defineEvent({
 
 export const tokenEvents = [TokenIssued, TokenRevoked] as const;
 type TokenEvent = (typeof tokenEvents)[number];
-export type TokenTerms = z.output<typeof TokenIssued.data>;
+type TokenTerms = z.output<typeof TokenIssued.data>;
 
-export interface TokenState {
+interface TokenState {
   readonly terms: TokenTerms | null;
   readonly revoked: boolean;
 }
@@ -59,14 +61,64 @@ export const token: Aggregate<TokenState, TokenEvent> = {
     fact.type === 'TokenIssued' ? { ...state, terms: fact.data } : { ...state, revoked: true },
 };
 
-/** Refuses when the id was issued before: a token's secret is told once. */
+/** Refuses an id that was issued before: a token's secret is returned once. */
 export function issueToken(state: TokenState, terms: TokenTerms): readonly Fact<TokenEvent>[] {
   if (state.terms !== null) throw new GatewayError('conflict', 'This token was issued already.');
   return [{ type: 'TokenIssued', data: terms }];
 }
 
-/** A token that is revoked already stays as it is. */
+/** Adds nothing for a revoked token. */
 export function revokeToken(state: TokenState): readonly Fact<TokenEvent>[] {
   if (state.terms === null) throw notFound('token');
   return state.revoked ? [] : [{ type: 'TokenRevoked', data: {} }];
+}
+
+interface TokenRequest {
+  readonly tokenId: string;
+  readonly orgId: string;
+  readonly principal: { readonly id: string; readonly kind: 'user' | 'agent' };
+  readonly name: string;
+  readonly surface: 'rest' | 'mcp';
+  readonly scopes: readonly Scope[];
+  readonly mailboxIds: readonly string[] | null;
+  /** UTC with milliseconds. */
+  readonly expiresAt: string;
+}
+
+interface MintedToken {
+  readonly secret: string;
+  readonly terms: TokenTerms;
+}
+
+/**
+ * Makes the secret of a token, which is returned once and never stored, and the terms of its event. `rest`: opaque; its
+ * hash is stored, sealed. `mcp`: a signed JWT, nothing of which is stored.
+ */
+export async function mintToken(
+  ports: Pick<Ports, 'tokens' | 'clock' | 'personal'>,
+  request: TokenRequest,
+): Promise<MintedToken> {
+  const { tokenId, orgId, principal, name, surface, scopes, mailboxIds, expiresAt } = request;
+  const terms = {
+    principal_id: principal.id,
+    principal_kind: principal.kind,
+    name,
+    surface,
+    scopes: [...scopes],
+    mailbox_ids: mailboxIds && [...mailboxIds],
+    expires_at: expiresAt,
+  };
+  if (surface === 'rest') {
+    const { token, hash } = ports.tokens.newRestToken(orgId);
+    return { secret: token, terms: { ...terms, secret_hash: await ports.personal.seal(principal.id, hash) } };
+  }
+  const secret = await ports.tokens.signAccessToken({
+    tokenId,
+    subject: principal.id,
+    orgId,
+    scopes,
+    issuedAt: ports.clock.now(),
+    expiresAt: new Date(expiresAt),
+  });
+  return { secret, terms: { ...terms, secret_hash: null } };
 }

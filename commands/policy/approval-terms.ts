@@ -9,7 +9,7 @@ import type { PolicyDecision } from './decide-policy.ts';
 export type ApprovalMode = 'execute_or_request_approval' | 'request_approval' | 'prepare';
 
 /** The complete terms of one approval. Times in seconds. */
-export interface ApprovalTerms {
+interface ApprovalTerms {
   /** 0 = no vote is required. */
   readonly quorum: number;
   readonly approver_role: RequireEffect['approver_role'];

@@ -4,11 +4,16 @@
  */
 import type { Context } from '../kernel/capability.ts';
 import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
-import { unlistedHeaders } from '../values/header-names.ts';
+import { unlistedHeaders } from '../values/header-fields.ts';
 import { isOfDomain, type Policy, type PolicyAction, wireForm } from '../values/policy-document.ts';
 import { BUILT_IN_POLICY } from './built-in-policy.ts';
-import { decidePolicy, type PolicyDecision } from './decide-policy.ts';
-import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-facts.ts';
+import {
+  type AttachmentFacts,
+  decidePolicy,
+  type PolicyDecision,
+  type PolicyFacts,
+  type RecipientFacts,
+} from './decide-policy.ts';
 
 type Asking = Pick<Context, 'caller' | 'ports'>;
 /** The principal and the mailbox of a request, as far as policy is concerned. */

@@ -4,14 +4,51 @@
  */
 import {
   APPROVER_ROLES,
+  isOfDomain,
   type Policy,
+  type PolicyAction,
+  type PolicyCondition,
   type PolicyEffect,
   type PolicyRule,
+  type Range,
   type RequireEffect,
 } from '../values/policy-document.ts';
 import { BUILT_IN_RULES, CUSTOM_HEADERS, OWN_DEFAULT } from './built-in-policy.ts';
-import { fitsAttachment, fitsRecipient, matches, namesActor, type PolicyCase } from './matches-rule.ts';
-import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-facts.ts';
+import type { ActorKind } from '../kernel/access.ts';
+
+/** One recipient of a send, as far as policy is concerned. */
+export interface RecipientFacts {
+  /** In ASCII and lower case. */
+  readonly domain: string;
+  /** True when the domain is in none of the policy's internal domains. */
+  readonly external: boolean;
+  readonly firstContact: boolean;
+}
+
+export interface AttachmentFacts {
+  /** In `PolicyFacts` without parameters and in lower case, the form that rules are compared with. */
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** All facts that a rule can test. */
+export interface PolicyFacts {
+  /** At least one. */
+  readonly actions: readonly PolicyAction[];
+  readonly mailboxId: string;
+  readonly actor: ActorKind;
+  readonly principalId: string;
+  /** The number of messages in the request. */
+  readonly bulkCount: number;
+  /** Null for a request that sends nothing. */
+  readonly send: {
+    readonly recipients: readonly RecipientFacts[];
+    readonly attachments: readonly AttachmentFacts[];
+    /** Header fields that the policy does not list; absent = none. */
+    readonly unlistedHeaders?: readonly string[];
+  } | null;
+}
 
 export interface PolicyDecision {
   readonly decision: PolicyEffect['decision'];
@@ -151,14 +188,14 @@ export function compareStrictness(a: PolicyDecision, b: PolicyDecision): number 
 }
 
 /** The first decision that no other is stricter than. Expects at least one. */
-export const strictest = (decisions: readonly PolicyDecision[]): PolicyDecision =>
+const strictest = (decisions: readonly PolicyDecision[]): PolicyDecision =>
   decisions.reduce((a, b) => (compareStrictness(b, a) > 0 ? b : a));
 
 /**
  * `strictest` names the rule; each of its terms becomes as strict as the strictest of all, so that one more
  * recipient never requires less. It is committed automatically only where every part says so.
  */
-export function jointTerms(strictest: RequireEffect, all: readonly RequireEffect[]): RequireEffect {
+function jointTerms(strictest: RequireEffect, all: readonly RequireEffect[]): RequireEffect {
   const { auto_commit: _, ...terms } = strictest;
   const rank = Math.max(...all.map(({ approver_role }) => APPROVER_ROLES.indexOf(approver_role)));
   const autoCommit = all.some(({ auto_commit }) => auto_commit === false)
@@ -174,3 +211,63 @@ export function jointTerms(strictest: RequireEffect, all: readonly RequireEffect
     ...(autoCommit === undefined ? {} : { auto_commit: autoCommit }),
   };
 }
+
+/** One action with one of its recipients and one of its attachments. */
+interface PolicyCase {
+  readonly action: PolicyAction;
+  readonly mailboxId: string;
+  readonly actor: ActorKind;
+  readonly principalId: string;
+  readonly bulkCount: number;
+  /** Null for an action that sends nothing. */
+  readonly recipientCount: number | null;
+  readonly recipient: RecipientFacts | null;
+  readonly attachment: AttachmentFacts | null;
+}
+
+const holds = <Wanted>(wanted: Wanted | undefined, test: (wanted: Wanted) => boolean): boolean =>
+  wanted === undefined || test(wanted);
+
+const within = (range: Range | undefined, count: number): boolean =>
+  holds(range, ({ min = 0, max = Infinity }) => count >= min && count <= max);
+
+/** True for a rule that names this kind of actor, or none. */
+const namesActor = ({ actors }: PolicyCondition, actor: 'person' | 'delegated' | 'agent'): boolean =>
+  holds(actors, (named) => named.includes(actor));
+
+/** An actor that is neither a person nor an agent is treated as an agent (`contract.md` 2). */
+const isActor = (when: PolicyCondition, actor: ActorKind): boolean =>
+  actor === 'person'
+    ? namesActor(when, 'person')
+    : namesActor(when, 'agent') || (actor === 'delegated' && namesActor(when, 'delegated'));
+
+const isOfType = (pattern: string, type: string): boolean =>
+  pattern === '*/*' || (pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern);
+
+/** A condition on recipients or attachments does not hold where there are none. */
+function matches(when: PolicyCondition, one: PolicyCase): boolean {
+  const { recipientCount, recipient, attachment } = one;
+  return (
+    holds(when.actions, (actions) => actions.includes(one.action)) &&
+    holds(when.mailbox_ids, (ids) => ids.includes(one.mailboxId)) &&
+    holds(when.principal_ids, (ids) => ids.includes(one.principalId)) &&
+    isActor(when, one.actor) &&
+    within(when.bulk_count, one.bulkCount) &&
+    holds(when.recipient_count, (range) => recipientCount !== null && within(range, recipientCount)) &&
+    fitsRecipient(when, recipient) &&
+    fitsAttachment(when, attachment)
+  );
+}
+
+/** True when the conditions on a recipient hold; null = there is no recipient. */
+const fitsRecipient = (when: PolicyCondition, recipient: RecipientFacts | null): boolean =>
+  holds(when.recipient_domains, (all) => all.some((each) => isOfDomain(each, recipient?.domain ?? ''))) &&
+  holds(when.external_recipient, (wanted) => recipient?.external === wanted) &&
+  holds(when.first_contact, (wanted) => recipient?.firstContact === wanted);
+
+/** True when the conditions on an attachment hold; null = there is no attachment. */
+const fitsAttachment = (when: PolicyCondition, attachment: AttachmentFacts | null): boolean =>
+  holds(
+    when.attachment_types,
+    (all) => attachment !== null && all.some((each) => isOfType(each, attachment.contentType)),
+  ) && holds(when.attachment_size, (range) => attachment !== null && within(range, attachment.size));

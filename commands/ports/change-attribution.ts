@@ -45,7 +45,7 @@ export interface OwnFlags {
 export type OwnChange = OwnArrival | OwnDeparture | OwnFlags;
 
 /** The originator of the changes. */
-export interface Originator {
+interface Originator {
   readonly mailboxId: string;
   /** Null = a copy that the gateway keeps in Drafts: the feed does not report its change. */
   readonly operationId: string | null;

@@ -9,7 +9,7 @@ export interface ContentOwner {
 }
 
 /** `upload` = sent by a caller, who may name it; the others belong to the gateway. */
-export type ContentKind = 'upload' | 'body' | 'mime';
+type ContentKind = 'upload' | 'body' | 'mime';
 
 export interface NewContent {
   /** Chosen by the caller of `put`; never used before. */

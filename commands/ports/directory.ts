@@ -173,6 +173,8 @@ export interface Directory {
    * then.
    */
   readonly isCurrent: boolean;
+  /** Waits until the copy is current, at most a second: a busy process needs only a moment. */
+  untilCurrent(): Promise<boolean>;
   /** Resolves when the copy includes the position. Throws `store_unavailable` after a second. */
   waitFor(position: Position): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface ProviderCredentials {
   readonly hosts: string;
 }
 
-export interface MailboxHosts {
+interface MailboxHosts {
   readonly imap: HostSettings;
   readonly smtp: HostSettings | null;
 }
@@ -54,7 +54,7 @@ export const PROVIDER_NAMES: Readonly<Record<MailProvider, string>> = {
 export const PROVIDER_CALLBACK_PATH = '/oauth/provider/callback';
 
 /** The requester of an authorization; its answer is accepted in this name. */
-export interface AuthorizationRequester {
+interface AuthorizationRequester {
   readonly principalId: string;
   readonly tokenId: string;
   readonly actor: 'person' | 'delegated' | 'agent' | 'system';

@@ -15,7 +15,7 @@ import type {
 } from '../mail/message.ts';
 import type { MailQuery, MailQueryAnswer } from '../mail/query.ts';
 
-export type ConnectionSecurity = 'tls' | 'starttls' | 'none';
+type ConnectionSecurity = 'tls' | 'starttls' | 'none';
 
 export interface HostSettings {
   readonly host: string;

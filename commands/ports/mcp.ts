@@ -52,7 +52,7 @@ export interface McpCalls {
  * Tool calls that continue after they were answered (MCP 2025-11-25, `contract.md` 16), as every replica
  * knows them.
  */
-export type TaskStatus = 'working' | 'completed' | 'failed' | 'cancelled';
+type TaskStatus = 'working' | 'completed' | 'failed' | 'cancelled';
 
 /** The owner of a task; no other principal can read it. */
 export interface TaskOwner {

@@ -218,7 +218,7 @@ export interface Ports {
 }
 
 /** The recipients of a mailbox as the gateway itself knows them: policy can rely on them. */
-export interface Contacts {
+interface Contacts {
   /**
    * The addresses that the gateway sent a mail to from the mailbox, accepted by the mail server. Messages in
    * folders do not count: a sender puts them there, and a caller who may move messages chooses the folder.
@@ -236,7 +236,7 @@ export interface MessageMove {
   readonly operationId: string;
 }
 
-export interface MessageMoves {
+interface MessageMoves {
   /**
    * The moves of a message, from the one that made this id stale to the last known one; empty when there was
    * none.

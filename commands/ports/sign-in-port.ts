@@ -26,9 +26,9 @@ export interface AttemptOn {
 }
 
 /** `setup` creates the first organisation, `password` sets the password of the person it was made for. */
-export type LinkPurpose = 'setup' | 'password';
+type LinkPurpose = 'setup' | 'password';
 
-export interface OneTimeLink {
+interface OneTimeLink {
   readonly subject: string | null;
 }
 

@@ -22,15 +22,15 @@ import { isFrozenFor } from '../drafts/decide-draft.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
 import { draftPayload } from '../drafts/draft-payload.ts';
 import { liesWithin } from '../drafts/load-draft.ts';
-import { asLoaded, beginAgain, type DraftAtRevision } from './begin-send.ts';
+import { beginAgain, type DraftAtRevision } from './freeze-draft.ts';
 import { concludeSend } from './conclude-send.ts';
-import { supersedeApproval } from '../drafts/supersede-approval.ts';
+import { supersedeApproval } from '../drafts/end-review.ts';
 import { runAttempt } from './run-attempt.ts';
 import { attachmentFactsOf } from './send-content.ts';
 import { outcomeOf } from './send-outcome.ts';
 import { giveQuotaBack, takeQuota } from '../operations/send-quota.ts';
 import { assertSubmits } from './send-draft.ts';
-import { tellOutcome, willRetry } from './send-reply.ts';
+import { outcomeReply, willRetry } from './send-reply.ts';
 
 type Ready = Committable<SendManifest>;
 
@@ -128,9 +128,8 @@ async function sendUnder(
   const { operationId, author } = commit;
   if (!(await appendIntent(ports, ready))) return { end: 'changed' };
   const loaded: DraftAtRevision = { id: manifest.draft_id, mailboxId: mailbox.id, state, revision };
-  const attempt = await asLoaded(ports, { loaded, lease }, (now) =>
-    beginAgain(ports, author, now, { lease, commit: (approval.attempt?.number ?? 0) + 1 }),
-  );
+  const commitNumber = (approval.attempt?.number ?? 0) + 1;
+  const attempt = await beginAgain(ports, author, { loaded, lease }, commitNumber);
   const after =
     attempt === null
       ? (await loadAggregate(ports.events, draft, manifest.draft_id)).state
@@ -176,8 +175,8 @@ async function tell(ports: Ports, { commit, manifest }: Ready, ended: Ended): Pr
   const { operationId, by } = commit;
   const end = endOf(ended.operation.approval)?.status;
   if (end === 'superseded' || end === 'invalidated') return { end: 'changed' };
-  const told = { operationId, draftId: manifest.draft_id, draft: ended.draft };
-  if (by === 'caller') await assertSent(ports, told);
+  const reported = { operationId, draftId: manifest.draft_id, draft: ended.draft };
+  if (by === 'caller') await assertSent(ports, reported);
   const reply = approvalReply(operationId, ended.operation, ports.clock.now());
   const payload = await draftPayload(ports, manifest.draft_id, ended.draft);
   return { end: 'told', reply: { ...reply, draft: payload } };
@@ -185,12 +184,12 @@ async function tell(ports: Ports, { commit, manifest }: Ready, ended: Ended): Pr
 
 async function assertSent(
   ports: Ports,
-  told: { readonly operationId: string; readonly draftId: string; readonly draft: DraftState },
+  reported: { readonly operationId: string; readonly draftId: string; readonly draft: DraftState },
 ): Promise<void> {
-  const outcome = outcomeOf(told.draft, told.operationId);
-  if (outcome !== null) await tellOutcome(ports, told, outcome, { replayed: false });
-  else if (told.draft.send?.retryAt != null)
-    throw willRetry(ports, told, told.draft.send.retryAt, { replayed: false });
+  const outcome = outcomeOf(reported.draft, reported.operationId);
+  if (outcome !== null) await outcomeReply(ports, reported, outcome, { replayed: false });
+  else if (reported.draft.send?.retryAt != null)
+    throw willRetry(ports, reported, reported.draft.send.retryAt, { replayed: false });
 }
 
 /** This process slept past its lease; the process that took it over resumes the send. */

@@ -5,15 +5,16 @@
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { ApprovalState } from '../operations/approval-state.ts';
-import { attemptFailed } from '../operations/commit-outcome.ts';
+import { attemptFailed } from '../operations/commit-kind.ts';
 import { operation, type OperationFact, type OperationState } from '../operations/operation.ts';
 import { isFrozenFor } from '../drafts/decide-draft.ts';
 import type { DraftState } from '../drafts/draft.ts';
-import { type Closed, closeOperation } from './close-operation.ts';
 import { giveBack } from '../operations/send-quota.ts';
 import { isCommitUnbegun } from './next-step.ts';
 import { ALTERED_CODE, outcomeOf } from './send-outcome.ts';
-import { overtaken, invalidated } from '../drafts/supersede-approval.ts';
+import { invalidated, overtaken } from '../drafts/end-review.ts';
+import type { Position } from '../values/position.ts';
+import type { SendOutcome } from '../operations/operation-events.ts';
 
 /** Nothing is written while the send is not over and no commit of its approval has ended. */
 export async function concludeSend(
@@ -37,7 +38,7 @@ export async function concludeSend(
 }
 
 /** The end of a commit that certainly sent nothing: it is retried later, or nothing is left to commit. */
-export function endOfCommit(
+function endOfCommit(
   { approval }: Pick<OperationState, 'approval'>,
   operationId: string,
   { draft, now }: { readonly draft: DraftState; readonly now: Date },
@@ -82,3 +83,56 @@ const ALTERED = {
   message: 'The stored message is not the one that was approved; nothing was sent.',
 };
 const OVERTAKEN = { code: 'draft_locked', message: 'The draft was changed first; nothing was sent.' };
+
+export interface Closed {
+  readonly state: OperationState;
+  readonly position: Position | null;
+}
+
+/**
+ * Records an outcome, or replaces "unknown" by a known one. A failed send is given back to the quota first.
+ */
+export async function closeOperation(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  outcome: SendOutcome,
+): Promise<Closed> {
+  if (outcome.outcome === 'failed') {
+    const { state } = await loadAggregate(ports.events, operation, operationId);
+    await giveBack(ports, author, operationId, state);
+  }
+  return await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    decide: (state) => factsOf(state, outcome),
+  });
+}
+
+function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly OperationFact[] {
+  // An approval that ended without a commit has recorded its end.
+  if (send === null || (approval !== null && approval.phase !== 'committing')) return [];
+  const ended = approval === null ? [] : endOfApproval(now, approval.attempt.number);
+  if (send.outcome === null) {
+    return [
+      { type: 'SendOutcomeRecorded', data: now },
+      { type: 'OperationCompleted', data: { summary: summaryOf(now) } },
+      ...ended,
+    ];
+  }
+  return send.outcome.outcome === 'unknown' && now.outcome !== 'unknown'
+    ? [{ type: 'SendReconciled', data: now }, ...ended]
+    : [];
+}
+
+/** Returns nothing while the outcome is unknown. */
+function endOfApproval({ outcome }: SendOutcome, attempt: number): readonly OperationFact[] {
+  if (outcome === 'unknown') return [];
+  return [{ type: outcome === 'done' ? 'ApprovalCommitted' : 'ApprovalCommitFailed', data: { attempt } }];
+}
+
+/** One message is one item. */
+export const summaryOf = ({ outcome }: SendOutcome): { done: number; failed: number; unknown: number } => ({
+  done: outcome === 'done' ? 1 : 0,
+  failed: outcome === 'failed' ? 1 : 0,
+  unknown: outcome === 'unknown' ? 1 : 0,
+});

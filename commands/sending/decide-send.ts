@@ -3,7 +3,7 @@ import type { RefusedRecipient, SubmissionFailureFacts } from '../ports/submissi
 import type { SendTimes } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { DraftFact, DraftState, Send } from '../drafts/draft.ts';
-import type { RejectedRecipient } from '../drafts/send-events.ts';
+import type { RejectedRecipient } from '../drafts/draft-events.ts';
 
 /** How one attempt ended, with its texts sealed. */
 export type AttemptEnd =
@@ -40,7 +40,7 @@ export const startAttempt = (
  * When the next attempt is due after one that certainly sent nothing; null when the time for attempts is
  * over.
  */
-export function nextAttemptAt(
+function nextAttemptAt(
   { retryAfterMs, giveUpAfterMs }: SendTimes,
   { attempts, firstAttemptAt }: Pick<Send, 'attempts' | 'firstAttemptAt'>,
   now: Date,

@@ -14,7 +14,7 @@ export type NextStep =
   /** A commit was interrupted before its data: nothing was sent, and its approval revalidates. */
   | { readonly kind: 'put_back' }
   | { readonly kind: 'give_up' }
-  | { readonly kind: 'wait'; readonly until: Date }
+  | { readonly kind: 'wait' }
   /**
    * The attempt was interrupted after its data began: search for the message; it is unknown from this time
    * on.
@@ -105,7 +105,7 @@ function stepOfSending(approval: ApprovalState | null, send: Send, times: SendTi
   if (send.dataBegunAt !== null)
     return { kind: 'judge', from: new Date(Date.parse(send.dataBegunAt) + times.judgeAfterMs) };
   const dueAt = send.retryAt ?? send.commitAt;
-  if (dueAt !== null && Date.parse(dueAt) > now.getTime()) return { kind: 'wait', until: new Date(dueAt) };
+  if (dueAt !== null && Date.parse(dueAt) > now.getTime()) return { kind: 'wait' };
   return unlessTooLate(approval === null ? 'attempt' : 'put_back', send.firstAttemptAt, times, now);
 }
 

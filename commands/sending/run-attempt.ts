@@ -1,4 +1,5 @@
 /** One attempt to send: from its intent, already in the draft's stream, to its outcome there. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { appendFacts, type Author, decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -14,7 +15,6 @@ import {
   type SubmissionFailureFacts,
 } from '../ports/submission-port.ts';
 import { aboutDraft, draft, type DraftState, type Send } from '../drafts/draft.ts';
-import { asFrozen, dateHeader, datedMessage, whileHeld } from './dated-message.ts';
 import { type AttemptEnd, endAttempt, sealRefused } from './decide-send.ts';
 import { ALTERED_CODE } from './send-outcome.ts';
 
@@ -192,4 +192,58 @@ async function sealEnd(
     response: response === null ? null : await seal(response),
     rejected: await sealRefused(seal, refused),
   };
+}
+
+/** The frozen message as it is sent: `Date` is that of the attempt, the rest is as it was frozen. */
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+const twoDigits = (number: number): string => String(number).padStart(2, '0');
+
+/** The header line with its line end, in the form of RFC 5322 3.3 and in UTC. */
+function dateHeader(date: Date): Uint8Array {
+  const day = `${DAYS[date.getUTCDay()] ?? ''}, ${String(date.getUTCDate())}`;
+  const month = `${MONTHS[date.getUTCMonth()] ?? ''} ${String(date.getUTCFullYear())}`;
+  const time = [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()].map(twoDigits).join(':');
+  return new TextEncoder().encode(`Date: ${day} ${month} ${time} +0000\r\n`);
+}
+
+/** Yields the `Date` header, then the frozen bytes. */
+export async function* datedMessage(
+  date: Date,
+  mime: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  yield dateHeader(date);
+  yield* mime;
+}
+
+/**
+ * Yields the same bytes. Throws `ContentAltered` in place of their end when their hash (SHA-256, hex) is not
+ * the frozen one: no server accepts a message without its end.
+ */
+async function* asFrozen(
+  { mime_id, mime_sha256 }: { readonly mime_id: string; readonly mime_sha256: string },
+  mime: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const hash = createHash('sha256');
+  for await (const chunk of mime) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest('hex') !== mime_sha256) throw new ContentAltered(mime_id);
+}
+
+/**
+ * Yields the same bytes while the lease is held, and throws in place of their end afterwards: a process that
+ * slept past its lease completes no message.
+ */
+async function* whileHeld(
+  lease: Pick<HeldLease, 'assertHeld'>,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const chunk of bytes) {
+    lease.assertHeld();
+    yield chunk;
+  }
+  lease.assertHeld();
 }

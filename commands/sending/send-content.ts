@@ -3,7 +3,7 @@ import { GatewayError } from '../values/errors.ts';
 import { type TypedAttachment, typesOf } from '../mail/attachment-types.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { SendContent } from '../policy/decide-for-caller.ts';
-import type { AttachmentFacts } from '../policy/policy-facts.ts';
+import type { AttachmentFacts } from '../policy/decide-policy.ts';
 import { attachmentsOf, openEnvelope, recipientsOf } from '../drafts/draft-envelope.ts';
 import type { DraftState } from '../drafts/draft.ts';
 import { assertRightsKnown, requesterNow } from '../operations/requester.ts';

@@ -2,33 +2,32 @@
  * Freezes a draft and hands it to the mail server, or to the people who approve it. The draft's stream is its
  * lock.
  */
-import type { Context } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../ports/directory.ts';
-import { GatewayError } from '../values/errors.ts';
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
-import { awaitClaim, keyInProgress } from '../kernel/idempotency.ts';
-import { answerInTime } from '../operations/answer-in-time.ts';
-import { authorizeOperation } from '../operations/authorize-operation.ts';
-import { assertDecidable } from '../operations/request-approval.ts';
-import { assertNotPaused } from '../messages/prepare-operation.ts';
-import { operationIdOf } from '../operations/operation-id.ts';
+import { awaitClaim } from '../kernel/idempotency.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
 import { termsFor } from '../policy/approval-terms.ts';
 import { decideSendPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
+import { answerInTime } from '../operations/answer-in-time.ts';
+import { authorizeOperation, type Mode } from '../operations/authorize-operation.ts';
+import { operationIdOf, OperationReply } from '../operations/operation.ts';
+import { assertDecidable } from '../operations/request-approval.ts';
+import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
+import { assertNotPaused } from '../messages/prepare-operation.ts';
 import { assertVersion, isFrozenFor } from '../drafts/decide-draft.ts';
 import { approvalOfDraft } from '../drafts/draft.ts';
+import { DraftId, ExpectedVersion } from '../drafts/draft-input.ts';
+import { draftPayload, draftPreview } from '../drafts/draft-payload.ts';
+import { releaseIfOver } from '../drafts/end-review.ts';
+import { assertScopes, expectedOf, loadDraft, type LoadedDraft } from '../drafts/load-draft.ts';
 import { freezeDraft } from './freeze-draft.ts';
-import { expectedOf, loadDraft, type LoadedDraft } from '../drafts/load-draft.ts';
-import { releaseIfOver } from './release-draft.ts';
-import { replaySend } from './replay-send.ts';
 import { requestSend } from './request-send.ts';
 import { sendContentOf } from './send-content.ts';
-import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
+import { replayFirst, replaySend } from './send-reply.ts';
 import { locked, type SendRequest, submitSend } from './submit-send.ts';
-import { z } from 'zod';
-import { defineCapability } from '../kernel/capability.ts';
-import { OperationReply } from '../operations/operation.ts';
-import { DraftId } from '../drafts/draft-input.ts';
 
 /**
  * Sends a draft, or requests its approval where mode or policy requires one. What the request or the draft
@@ -37,9 +36,13 @@ import { DraftId } from '../drafts/draft-input.ts';
  * the outcome of a failed send, `outcome_unknown`, and `provider_timeout` for a send that is retried or takes
  * longer than half a minute.
  */
-export async function sendDraft(context: Context, request: SendRequest): Promise<OperationReply> {
+export async function sendDraft(
+  context: Context,
+  { mode, ...asked }: Omit<SendRequest, 'mode'> & { readonly mode: Mode },
+): Promise<OperationReply> {
+  if (mode === 'preview') return await previewSend(context, asked);
   const operationId = operationIdOf(context);
-  return await answerInTime(context, operationId, sendOrReplay(context, request, operationId));
+  return await answerInTime(context, operationId, sendOrReplay(context, { mode, ...asked }, operationId));
 }
 
 async function sendOrReplay(
@@ -49,12 +52,10 @@ async function sendOrReplay(
 ): Promise<OperationReply> {
   const { ports, caller } = context;
   // Runs before the replay: the answer shows the draft, so the current rights apply to it.
-  const loaded = await loadDraft(context, request.draftId, ['drafts:send']);
+  const present = await loadNamed(context, request);
   const earlier = await replaySend(context, operationId);
   if (earlier !== null) return earlier;
-  // Tested before the release below, which is not a change that the caller has to know of.
-  assertVersion(loaded.state, expectedOf(context, request.expectedVersion));
-  const found = await freedIfOver(context, loaded);
+  const found = await freedFor(context, request, present);
   const { id: draftId, state, revision, mailbox } = found;
   assertSendable(found, operationId);
   const policy = await askPolicy(context, found);
@@ -64,11 +65,10 @@ async function sendOrReplay(
     mayRequest: found.access.scopes.has('approvals:request'),
   });
   if (admission === 'preview') throw new Error('a preview is not sent');
-  const draft = { id: draftId, mailboxId: mailbox.id, state, revision };
-  const asked = { request, operationId, loaded: draft, policy };
+  const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
+  const asked = { request, operationId, loaded, policy };
   if (admission !== 'run') {
-    const { request: mode } = admission;
-    const terms = termsFor(mode, policy);
+    const terms = termsFor(admission.request, policy);
     // Refused before the freeze when no approver is eligible.
     assertDecidable(context, terms);
     return await leased(context, operationId, (lease) =>
@@ -80,9 +80,33 @@ async function sendOrReplay(
   return await leased(context, operationId, (lease) => submitSend(context, { ...asked, frozen, lease }));
 }
 
-/** The draft, released first when its approval is over. */
-export async function freedIfOver(context: Context, loaded: LoadedDraft): Promise<LoadedDraft> {
+type NamedDraft = Pick<SendRequest, 'draftId' | 'mailboxId' | 'expectedVersion'>;
+
+/** Nothing is sent; the draft of the reply is the current one. */
+async function previewSend(context: Context, named: NamedDraft): Promise<OperationReply> {
+  const loaded = await freedFor(context, named, await loadNamed(context, named));
+  assertSendable(loaded);
+  const draft = await draftPayload(context.ports, loaded.id, loaded.state);
+  return draftPreview(await askPolicy(context, loaded), draft, draft.content_hash);
+}
+
+/** Throws `not_found`, also for a draft of another mailbox than the one named, and `insufficient_scope`. */
+async function loadNamed(context: Context, { draftId, mailboxId }: NamedDraft): Promise<LoadedDraft> {
+  const loaded = await loadDraft(context, draftId, []);
+  if (mailboxId !== undefined && mailboxId !== loaded.mailbox.id) throw notFound('draft');
+  assertScopes(loaded.access, ['drafts:send']);
+  return loaded;
+}
+
+/** The draft, released first when its approval is over. Throws `version_conflict`. */
+async function freedFor(
+  context: Context,
+  { expectedVersion }: NamedDraft,
+  loaded: LoadedDraft,
+): Promise<LoadedDraft> {
   const { ports, author } = context;
+  // Tested before the release, which is not a change that the caller has to know of.
+  assertVersion(loaded.state, expectedOf(context, expectedVersion));
   const isFreed = await releaseIfOver(ports, author.orgId, loaded.state);
   return isFreed ? await loadDraft(context, loaded.id, []) : loaded;
 }
@@ -99,9 +123,7 @@ async function leased(
   const lease = await holdLease(context.ports.leases, operationId);
   if (lease === null) {
     await awaitClaim(context.ports, operationId);
-    const earlier = await replaySend(context, operationId);
-    if (earlier === null) throw keyInProgress(1);
-    return earlier;
+    return await replayFirst(context, operationId);
   }
   try {
     return await work(lease);
@@ -121,7 +143,7 @@ function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void
  * Refuses a draft that cannot be sent now, for any caller. An interrupted request of the same operation does
  * not forbid it. Throws `draft_locked`, `approval_pending`, `conflict`, `operation_unsupported`.
  */
-export function assertSendable({ state, mailbox }: LoadedDraft, operationId: string | null = null): void {
+function assertSendable({ state, mailbox }: LoadedDraft, operationId: string | null = null): void {
   const { status } = state;
   const isOurs = operationId !== null && isFrozenFor(state, operationId);
   if (status === 'in_review' && !isOurs) {
@@ -148,7 +170,7 @@ export function assertSubmits({ smtp }: MailboxEntry): void {
 /**
  * The policy decision about sending the draft as it is now. Throws `conflict` when its content was erased.
  */
-export const askPolicy = async (context: Context, { state, mailbox }: LoadedDraft): Promise<PolicyDecision> =>
+const askPolicy = async (context: Context, { state, mailbox }: LoadedDraft): Promise<PolicyDecision> =>
   decideSendPolicy(context, mailbox, await sendContentOf(context.ports, state));
 
 /** The direct verb: never requests an approval. The draft is sent, held back by policy, or refused. */
@@ -174,11 +196,7 @@ export const sendDraftCapability = defineCapability({
   idempotency: { kind: 'operation', required: () => true },
   input: z.strictObject({
     draft_id: DraftId,
-    expected_version: z
-      .int()
-      .min(1)
-      .optional()
-      .describe('Refuse with version_conflict when the draft has another version.'),
+    expected_version: ExpectedVersion,
   }),
   output: OperationReply,
   ifMatch: true,
@@ -188,5 +206,39 @@ export const sendDraftCapability = defineCapability({
       draftId: input.draft_id,
       expectedVersion: input.expected_version,
       mode: 'execute',
+    }),
+});
+
+/** wants_to_send_draft: fixes the exact message now; it is sent when it is committed. */
+export const wantsToSendDraft = defineCapability({
+  name: 'wants_to_send_draft',
+  title: 'Prepare to send a draft',
+  summary: 'Prepare a draft to be sent.',
+  description:
+    'Fix a draft exactly as it would be sent; nothing goes out yet. awaiting_approval: a person has to approve first, ' +
+    'monitor_approval waits for it. pending_commit: approval_commit sends it. Editing the draft ends the approval, so ask ' +
+    'again afterwards. approval_pending: this draft already has an open approval. policy_denied: not permitted, do not retry.',
+  effect: 'write',
+  access: { any: ['drafts:send'] },
+  rest: { method: 'post', path: '/drafts/:draft_id/wants_to_send_draft' },
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  },
+  idempotency: { kind: 'operation', required: () => true },
+  input: z.strictObject({
+    draft_id: DraftId,
+    reason: z.string().min(1).max(1_000).optional().describe('The reason, shown to the approvers.'),
+    expected_version: ExpectedVersion,
+  }),
+  output: OperationReply,
+  ifMatch: true,
+  handle: ({ draft_id, reason, expected_version }, context) =>
+    sendDraft(context, {
+      capability: 'wants_to_send_draft',
+      draftId: draft_id,
+      expectedVersion: expected_version,
+      mode: 'prepare',
+      reason,
     }),
 });

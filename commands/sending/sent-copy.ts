@@ -4,9 +4,12 @@ import type { MailboxEntry } from '../ports/directory.ts';
 import { folderOfRole } from '../kernel/folders.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { FolderRef, MessageRef } from '../mail/message.ts';
-import type { PersonalData } from '../ports/ports.ts';
+import type { PersonalData, Ports } from '../ports/ports.ts';
 import { openText } from '../kernel/sealed-json.ts';
-import { type DraftState, rfcMessageIdOf } from '../drafts/draft.ts';
+import { draft, type DraftFact, type DraftState, rfcMessageIdOf, type Send } from '../drafts/draft.ts';
+import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
+import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { datedMessage } from './run-attempt.ts';
 
 /** The folder of a role, or null where the mailbox has none. */
 function folderIfAny(mailbox: MailboxEntry, role: 'sent' | 'all_mail'): FolderRef | null {
@@ -67,7 +70,7 @@ async function findIn(
 /** Who files Sent copies, as far as known: Gmail does; for other servers the last send shows it. */
 export type CopyHabit = 'server' | 'gateway' | null;
 
-export const habitOf = (mailbox: MailboxEntry, lastFiledBy: CopyHabit): CopyHabit =>
+const habitOf = (mailbox: MailboxEntry, lastFiledBy: CopyHabit): CopyHabit =>
   mailbox.capabilities.includes('X-GM-EXT-1') ? 'server' : lastFiledBy;
 
 /** A server that is known to file copies may be slow with one. */
@@ -77,5 +80,134 @@ const KNOWN_HABIT_FACTOR = 12;
  * How long the server's own copy is awaited. The wait applies also where the gateway filed the last one: the
  * server may have been too slow, and without a wait its own copy would never be found.
  */
-export const waitsForCopyUntil = (sentAt: Date, habit: CopyHabit, ownCopyWithinMs: number): Date =>
+const waitsForCopyUntil = (sentAt: Date, habit: CopyHabit, ownCopyWithinMs: number): Date =>
   new Date(sentAt.getTime() + (habit === 'server' ? KNOWN_HABIT_FACTOR : 1) * ownCopyWithinMs);
+
+export interface UnfiledCopy {
+  readonly operationId: string;
+  readonly orgId: string | null;
+  readonly draftId: string;
+  /** Who filed the last Sent copy of this mailbox. */
+  readonly lastFiledBy: CopyHabit;
+}
+
+interface Copy {
+  readonly filedBy: 'gateway' | 'server';
+  readonly place: MessageRef | null;
+}
+
+interface SentMessage {
+  readonly send: Send;
+  readonly messageIds: readonly string[];
+  readonly sentAt: Date;
+}
+
+/**
+ * Files the copy of a sent message. Searches first, so that a copy filed before a crash is found. Returns true when nothing is left to file;
+ * false while the server's own copy is awaited, or another process holds the lease. Throws a `GatewayError`
+ * when the mail server or a store is unavailable, and `folder_role_missing` where the mailbox has no Sent
+ * folder.
+ */
+export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<boolean> {
+  const { operationId, draftId } = unfiled;
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) return false;
+  try {
+    const { state } = await loadAggregate(ports.events, draft, draftId);
+    const { send, mailboxId } = state;
+    const mailbox = mailboxId === null ? undefined : ports.directory.state.mailboxes.get(mailboxId);
+    if (send?.frozen.operation_id !== operationId || state.status !== 'sent' || send.copyFiled) return true;
+    if (!mailbox || send.sentAt === null) return true;
+    const messageIds = await messageIdsOf(ports.personal, state);
+    if (messageIds.length === 0) return true;
+    const message = { send, messageIds, sentAt: new Date(send.sentAt) };
+    const copy = await ports.mail.withMailbox(mailbox.id, 'bulk', (mail) =>
+      findOrFile({ ports, mail, mailbox, lease }, unfiled, message),
+    );
+    if (copy === null) return false;
+    await record(ports, unfiled, mailbox, copy);
+    return true;
+  } finally {
+    await lease.release();
+  }
+}
+
+interface Desk {
+  readonly ports: Ports;
+  readonly mail: MailSession;
+  readonly mailbox: MailboxEntry;
+  readonly lease: HeldLease;
+}
+
+async function findOrFile(desk: Desk, unfiled: UnfiledCopy, message: SentMessage): Promise<Copy | null> {
+  const { ports, mail, mailbox } = desk;
+  const found = await findSentCopy(mail, mailbox, message.messageIds);
+  if (found) return { filedBy: 'server', place: found };
+  const habit = habitOf(mailbox, unfiled.lastFiledBy);
+  const until = waitsForCopyUntil(message.sentAt, habit, ports.server.sendTimes.ownCopyWithinMs);
+  if (ports.clock.now() < until) return null;
+  return { filedBy: 'gateway', place: await file(desk, unfiled.operationId, message) };
+}
+
+/** The arrival is announced before the append, so that the copy is not reported as new mail. */
+async function file(
+  { ports, mail, mailbox, lease }: Desk,
+  operationId: string,
+  { send, messageIds, sentAt }: SentMessage,
+): Promise<MessageRef | null> {
+  const folder = folderOfRole(mailbox, 'sent');
+  const date = new Date(send.started?.date ?? sentAt);
+  const raw = await bytesOf(datedMessage(date, ports.content.open(send.frozen.mime_id)));
+  const { uidValidity, uidNext } = await mail.folderStatus(folder);
+  const arrival = {
+    kind: 'arrives',
+    folder: folder.number,
+    uidValidity,
+    fromUid: uidNext,
+    uid: null,
+    messageId: messageIds[0] ?? null,
+    previousId: null,
+  } as const;
+  const echo = await ports.changeAttribution.expect({ mailboxId: mailbox.id, operationId }, [arrival]);
+  mail.guardWrites(() => {
+    lease.assertHeld();
+  });
+  const place = await mail.append(folder, raw, ['\\Seen'], sentAt);
+  await echo.settle([{ ...arrival, ...place }]);
+  return place && { folder, ...place };
+}
+
+/** Reads everything into memory: an IMAP literal states its length and is handed over in one piece. */
+async function bytesOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function record(
+  ports: Ports,
+  { operationId, orgId, draftId }: UnfiledCopy,
+  mailbox: MailboxEntry,
+  { filedBy, place }: Copy,
+): Promise<void> {
+  const sentMessageId =
+    place &&
+    ports.locators.message({
+      mailboxNumber: mailbox.number,
+      folderNumber: place.folder.number,
+      uidValidity: place.uidValidity,
+      uid: place.uid,
+    });
+  await decideAndAppend(ports, systemAuthor(ports, orgId), draft, {
+    id: draftId,
+    decide: ({ send }): readonly DraftFact[] =>
+      send === null || send.copyFiled
+        ? []
+        : [
+            {
+              type: 'SentCopyFiled',
+              data: { operation_id: operationId, filed_by: filedBy, sent_message_id: sentMessageId },
+            },
+          ],
+  });
+}

@@ -2,18 +2,15 @@
  * Resumes a send that no process runs: begins it, retries what certainly was not sent, searches for what may
  * have been sent, and updates the operation. It never repeats a message that may have been sent.
  */
-import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../values/errors.ts';
-import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import type { SendOutcome } from '../operations/operation-events.ts';
 import { draft, type DraftFact, type DraftState } from '../drafts/draft.ts';
-import { freezeDraft } from './freeze-draft.ts';
-import { beginAgain, beginSend, type DraftAtRevision, scheduleSend } from './begin-send.ts';
-import { closeOperation } from './close-operation.ts';
-import { concludeSend } from './conclude-send.ts';
+import { beginAgain, beginSend, type DraftAtRevision, freezeDraft, scheduleSend } from './freeze-draft.ts';
+import { closeOperation, concludeSend } from './conclude-send.ts';
 import { givenUp, putBack, sent, unknown, withdrawn } from './decide-send.ts';
 import { type NextStep, nextStep, type SendingOperation } from './next-step.ts';
 import { refusedToday } from './send-content.ts';
@@ -21,16 +18,9 @@ import { runAttempt } from './run-attempt.ts';
 import { refusedAs } from './send-outcome.ts';
 import { findSentCopy, messageIdsOf } from './sent-copy.ts';
 
-export interface OpenSend {
+interface OpenSend {
   readonly operationId: string;
   readonly orgId: string | null;
-}
-
-export interface SettledSend {
-  /** Null when the operation sends nothing, or another process works on it. */
-  readonly draft: DraftState | null;
-  /** When to settle it again; null = no particular time. */
-  readonly dueAt: Date | null;
 }
 
 interface Work {
@@ -41,14 +31,17 @@ interface Work {
   readonly author: Author;
 }
 
-/** Runs one step of one send. Throws a `GatewayError` when the mailbox or a store is unavailable. */
-export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend): Promise<SettledSend> {
+/**
+ * Runs one step of one send and returns its draft; null when the operation sends nothing, or another process
+ * works on it. Throws a `GatewayError` when the mailbox or a store is unavailable.
+ */
+export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend): Promise<DraftState | null> {
   const lease = await holdLease(ports.leases, operationId);
-  if (lease === null) return { draft: null, dueAt: null };
+  if (lease === null) return null;
   try {
     const asked = (await loadAggregate(ports.events, operation, operationId)).state;
     const { send, approval } = asked;
-    if (send === null) return { draft: null, dueAt: null };
+    if (send === null) return null;
     const author = systemAuthor(ports, orgId);
     const loaded = await loadDraft(ports, send.draftId);
     const sending = { id: operationId, send, approval };
@@ -56,7 +49,10 @@ export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend)
     const { state, refusal } = await take(ports, step, { operation: sending, asked, loaded, lease, author });
     if (refusal === null) await concludeSend(ports, author, operationId, state);
     else await closeOperation(ports, author, operationId, failedWith(refusal));
-    return { draft: state, dueAt: dueAtOf(step, state) };
+    return state;
+  } catch (error) {
+    if (error instanceof LeaseLost) return null;
+    throw error;
   } finally {
     await lease.release();
   }
@@ -67,12 +63,6 @@ const failedWith = ({ code, message }: { readonly code: string; readonly message
   outcome: 'failed',
   error: { code, message, smtp_status: null },
 });
-
-function dueAtOf(step: NextStep, { send }: DraftState): Date | null {
-  if (step.kind === 'wait') return step.until;
-  const dueAt = send?.retryAt ?? send?.commitAt ?? null;
-  return dueAt === null ? null : new Date(dueAt);
-}
 
 async function loadDraft(ports: Ports, id: string): Promise<DraftAtRevision> {
   const { state, revision } = await loadAggregate(ports.events, draft, id);
@@ -118,7 +108,7 @@ const begun = (state: DraftState): Taken => ({ state, refusal: null });
  * later.
  */
 async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
-  const { operation: sending, loaded, lease, author } = work;
+  const { operation: sending, loaded, author } = work;
   const { id: draftId, mailboxId, state } = loaded;
   const { commitAt } = sending.send;
   const mailbox = ports.directory.state.mailboxes.get(mailboxId);
@@ -128,10 +118,10 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
     if (refused !== null) return { state, refusal: refusedAs(refused) };
     const frozen = await freezeDraft(ports, { draftId, operationId: sending.id, mailbox, state });
     if (commitAt !== null && Date.parse(commitAt) > ports.clock.now().getTime()) {
-      const held = await scheduleSend(ports, author, loaded, { frozen, commitAt });
+      const held = await scheduleSend(ports, author, work, { frozen, commitAt });
       if (held !== null) return begun(held);
     } else {
-      const attempt = await beginSend(ports, author, loaded, { frozen, lease });
+      const attempt = await beginSend(ports, author, work, frozen);
       if (attempt !== null) return begun(await runAttempt(ports, author, attempt));
     }
     await ports.content.erase([frozen.mime_id]);
@@ -144,10 +134,10 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
 
 /** Time has passed since the request, so the message is sent only if the requester may still send it. */
 async function again(ports: Ports, work: Work): Promise<DraftState> {
-  const { asked, loaded, lease, author } = work;
+  const { asked, loaded, author } = work;
   const refused = await refusedToday(ports, asked, loaded.state);
   if (refused !== null) return await write(ports, work, (send) => [withdrawn(send, refused)]);
-  const attempt = await beginAgain(ports, author, loaded, { lease, commit: null });
+  const attempt = await beginAgain(ports, author, work, null);
   return attempt === null ? loaded.state : await runAttempt(ports, author, attempt);
 }
 

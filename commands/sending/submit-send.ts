@@ -7,21 +7,22 @@ import { type HeldLease, LeaseLost } from '../kernel/hold-lease.ts';
 import { keyInProgress } from '../kernel/idempotency.ts';
 import type { Position } from '../values/position.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
-import { appendFirst, decidedFact, submittedFact } from '../operations/first-append.ts';
+import { appendFirst, decidedFact, submittedFact } from '../operations/authorize-operation.ts';
 import type { OperationFact, OperationReply } from '../operations/operation.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { draft } from '../drafts/draft.ts';
-import { asLoaded, beginSend, type DraftAtRevision, type FrozenData, scheduleSend } from './begin-send.ts';
-import { closeOperation } from './close-operation.ts';
-import { replaySend } from './replay-send.ts';
+import { beginSend, type DraftAtRevision, type FrozenData, scheduleSend } from './freeze-draft.ts';
+import { closeOperation } from './conclude-send.ts';
+import { heldReply, outcomeReply, replayFirst, willRetry } from './send-reply.ts';
 import { runAttempt } from './run-attempt.ts';
 import { outcomeOf } from './send-outcome.ts';
 import { senderOf, takeQuota } from '../operations/send-quota.ts';
-import { tellHeld, tellOutcome, willRetry } from './send-reply.ts';
 
 export interface SendRequest {
   readonly capability: string;
   readonly draftId: string;
+  /** The mailbox that the caller named; undefined = none. */
+  readonly mailboxId?: string;
   /** The version the caller has read; undefined = any. */
   readonly expectedVersion: number | undefined;
   readonly mode: Exclude<Mode, 'preview'>;
@@ -30,7 +31,7 @@ export interface SendRequest {
 }
 
 /** A send that nothing forbids, with its message frozen and its lease held. */
-export interface PreparedSend {
+interface PreparedSend {
   readonly request: SendRequest;
   readonly operationId: string;
   readonly loaded: DraftAtRevision;
@@ -44,6 +45,12 @@ export const locked = (status: DraftStatus): GatewayError =>
   new GatewayError('draft_locked', `The draft is ${status.replace('_', ' ')}; it cannot be sent.`, {
     details: { status },
   });
+
+/** The refusal of a draft that was edited, sent or discarded since it was loaded. */
+export const changedMeanwhile = (status: DraftStatus): GatewayError =>
+  status === 'open' || status === 'send_failed'
+    ? new GatewayError('version_conflict', 'The draft was edited meanwhile; read it again.')
+    : locked(status);
 
 /**
  * Writes the claim and the intent, runs the first attempt and returns its end, or holds the message back
@@ -78,18 +85,18 @@ const heldUntil = (now: Date, { undoSeconds }: PolicyDecision): string | null =>
 
 async function sendNow(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author } = context;
-  const { operationId, loaded, frozen, lease } = prepared;
-  const attempt = await asLoaded(ports, prepared, (now) => beginSend(ports, author, now, { frozen, lease }));
+  const { operationId, loaded, frozen } = prepared;
+  const attempt = await beginSend(ports, author, prepared, frozen);
   if (attempt === null) return await closeChanged(context, prepared);
   const state = await runAttempt(ports, author, attempt);
-  const told = { operationId, draftId: loaded.id, draft: state };
+  const reported = { operationId, draftId: loaded.id, draft: state };
   const outcome = outcomeOf(state, operationId);
   if (outcome === null) {
     if (state.send?.retryAt == null) throw keyInProgress(1);
-    throw willRetry(ports, told, state.send.retryAt, { replayed: false });
+    throw willRetry(ports, reported, state.send.retryAt, { replayed: false });
   }
   context.notePosition((await closeOperation(ports, author, operationId, outcome)).position);
-  return await tellOutcome(ports, told, outcome, { replayed: false });
+  return await outcomeReply(ports, reported, outcome, { replayed: false });
 }
 
 /** Freezes the message; the sweeper begins the send when it is due. */
@@ -100,12 +107,10 @@ async function holdBack(
 ): Promise<OperationReply> {
   const { ports, author } = context;
   const { operationId, loaded, frozen } = prepared;
-  const state = await asLoaded(ports, prepared, (now) =>
-    scheduleSend(ports, author, now, { frozen, commitAt }),
-  );
+  const state = await scheduleSend(ports, author, prepared, { frozen, commitAt });
   if (state === null) return await closeChanged(context, prepared);
   context.notePosition(position);
-  return await tellHeld(ports, { operationId, draftId: loaded.id, draft: state });
+  return await heldReply(ports, { operationId, draftId: loaded.id, draft: state });
 }
 
 /** The draft was edited, sent or discarded since it was loaded: nothing was sent, and that is the outcome. */
@@ -117,22 +122,12 @@ async function closeChanged(context: Context, prepared: PreparedSend): Promise<O
   const isOurs = state.send?.frozen.operation_id === operationId || state.sendEnds[operationId] !== undefined;
   // This process slept past its lease, and another process resumed the send.
   if (isOurs) return await replayFirst(context, operationId);
-  const isEdited = state.status === 'open' || state.status === 'send_failed';
-  const error = isEdited
-    ? { code: 'version_conflict', message: 'The draft was edited meanwhile; read it again.' }
-    : locked(state.status);
-  const { code, message } = error;
+  const { code, message } = changedMeanwhile(state.status);
   const outcome = { outcome: 'failed', error: { code, message, smtp_status: null } } as const;
   lease.assertHeld();
   await closeOperation(ports, author, operationId, outcome);
-  const told = { operationId, draftId: loaded.id, draft: state };
-  return await tellOutcome(ports, told, outcome, { replayed: false });
-}
-
-async function replayFirst(context: Context, operationId: string): Promise<OperationReply> {
-  const reply = await replaySend(context, operationId);
-  if (reply === null) throw keyInProgress(1);
-  return reply;
+  const reported = { operationId, draftId: loaded.id, draft: state };
+  return await outcomeReply(ports, reported, outcome, { replayed: false });
 }
 
 /** The operation's first append. */

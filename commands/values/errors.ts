@@ -5,9 +5,9 @@
  */
 
 /** How an MCP client receives the error: as an HTTP status, as a JSON-RPC error, or as a tool result. */
-export type ErrorChannel = 'http' | 'json-rpc' | 'tool';
+type ErrorChannel = 'http' | 'json-rpc' | 'tool';
 
-export interface ErrorRow {
+interface ErrorRow {
   /** HTTP status on REST, and on MCP where `channel` is `http`. */
   readonly status: number;
   readonly retryable: boolean;
@@ -160,7 +160,7 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 /** The default for errors without their own value. */
 const RETRY_AFTER_SECONDS: Readonly<Partial<Record<number, number>>> = { 408: 1, 503: 2 };
 
-export interface ErrorOptions {
+interface ErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
@@ -190,7 +190,7 @@ export class GatewayError extends Error {
 }
 
 /** The `error` object of `contract.md` 13, the same in every adapter. */
-export interface ErrorBody {
+interface ErrorBody {
   code: ErrorCode;
   status: number;
   message: string;
@@ -223,3 +223,7 @@ export function toErrorBody(error: unknown, requestId: string): ErrorBody {
 /** The same answer for unknown, foreign and invisible objects. */
 export const notFound = (what: string): GatewayError =>
   new GatewayError('not_found', `There is no such ${what}, or you may not see it.`);
+
+/** `invalid_request` about one field of the input. */
+export const invalidField = (path: string, message: string, code = 'custom'): GatewayError =>
+  new GatewayError('invalid_request', message, { details: { issues: [{ path, code, message }] } });

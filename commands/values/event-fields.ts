@@ -20,7 +20,6 @@ export const sealedOr = <Clear extends z.ZodType>(
  * the trail.
  */
 export const sealedVerifier = sealedOr(z.string());
-export type Verifier = z.output<typeof sealedVerifier>;
 export const principalKind = z.enum(['user', 'agent']);
 export const scopeList = z.array(z.enum(SCOPES));
 export const mailboxScopeList = z.array(z.enum(MAILBOX_SCOPES));

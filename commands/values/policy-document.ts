@@ -4,7 +4,7 @@
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import { CustomHeaderName } from './header-names.ts';
+import { CustomHeaderName } from './header-fields.ts';
 
 export const POLICY_ACTIONS = [
   'draft_create',

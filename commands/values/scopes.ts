@@ -1,4 +1,6 @@
 /** Scopes, roles and presets (`contract.md` 3): closed lists, one verb each; no scope implies another. */
+import { z } from 'zod';
+import { GatewayError } from './errors.ts';
 
 export const MAILBOX_SCOPES = [
   'messages:read', 'messages:body', 'messages:raw', 'attachments:read',
@@ -61,7 +63,48 @@ export const PRESETS = {
   auditor: ROLE_SCOPES.auditor,
 } as const satisfies Record<string, readonly Scope[]>;
 export type Preset = keyof typeof PRESETS;
-export const PRESET_NAMES = Object.keys(PRESETS) as [Preset, ...Preset[]];
+const PRESET_NAMES = Object.keys(PRESETS) as [Preset, ...Preset[]];
 
 const mailboxScopes: ReadonlySet<string> = new Set(MAILBOX_SCOPES);
 export const isMailboxScope = (scope: Scope): scope is MailboxScope => mailboxScopes.has(scope);
+
+export const PresetField = z
+  .enum(PRESET_NAMES)
+  .optional()
+  .describe('Instead of scopes: as much of this preset as you hold yourself; the answer lists it.');
+
+/** The scopes of a new grant or token: a list, or a preset. */
+interface ScopeChoice<S extends Scope> {
+  readonly scopes?: readonly S[] | undefined;
+  readonly preset?: Preset | undefined;
+}
+
+/**
+ * The chosen scopes, none beyond `held`. A list must be held completely; a preset gives the part that is held. Throws
+ * `invalid_request` unless exactly one of the two is given, `insufficient_scope` when nothing or not all is held.
+ */
+export function chosenScopes<S extends Scope>(choice: ScopeChoice<S>, held: readonly S[]): readonly S[] {
+  const { scopes, preset } = choice;
+  if ((scopes === undefined) === (preset === undefined)) throw oneOfBoth();
+  if (scopes) {
+    const missing = scopes.filter((scope) => !held.includes(scope));
+    if (missing.length > 0) throw tooWide(missing);
+    return [...new Set(scopes)];
+  }
+  const wanted: readonly Scope[] = preset === undefined ? [] : PRESETS[preset];
+  const given = held.filter((scope) => wanted.includes(scope));
+  if (given.length === 0) throw tooWide(wanted);
+  return given;
+}
+
+const oneOfBoth = (): GatewayError => {
+  const message = 'Name either scopes or a preset.';
+  return new GatewayError('invalid_request', message, {
+    details: { issues: [{ path: 'scopes', code: 'custom', message }] },
+  });
+};
+
+const tooWide = (required: readonly Scope[]): GatewayError =>
+  new GatewayError('insufficient_scope', 'You can only give scopes that you hold here yourself.', {
+    details: { required },
+  });

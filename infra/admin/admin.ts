@@ -4,8 +4,7 @@
  * gateway.
  */
 import { parseArgs } from 'node:util';
-import { type Config, loadConfig } from '../process/config.ts';
-import { sentenceOf } from '../process/config-sentences.ts';
+import { type Config, loadConfig, sentenceOf } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import type { CorePorts } from '../process/composition.ts';
 import { stopSignal } from './run-command.ts';
@@ -21,7 +20,7 @@ const USAGE = `Commands:
   npm run admin -- policy [FILE] [--org org_…]
       Shows the policy in force as JSON, or puts that of the file in force.
   npm run admin -- person add ADDR --role owner|admin|approver|member|auditor [--name NAME] [--org org_…]
-      Adds a person and prints a link, good once, that sets the password.
+      Adds a person and prints a link, valid once, that sets the password.
   npm run admin -- person reset ADDR
       Prints such a link for a person who is here already.
   npm run admin -- resolve opn_… done|not_done --reason TEXT
@@ -91,7 +90,7 @@ async function withCore(
   work: (ports: CorePorts) => Promise<string>,
   may: { readonly mayMake?: boolean } = {},
 ): Promise<string> {
-  const { openForAdmin } = await import('./open-for-admin.ts');
+  const { openForAdmin } = await import('./open-for-command.ts');
   await using core = await openForAdmin(config, createJsonLog('error'), may);
   return await work(core.ports);
 }
@@ -132,7 +131,7 @@ function readArguments(args: readonly string[]) {
 
 /** Lists the parked events, or retries those of the named models (none named = all). */
 async function parkedCommand(config: Config, retry: readonly string[] | null): Promise<string> {
-  const { openForRebuild } = await import('./open-for-rebuild.ts');
+  const { openForRebuild } = await import('./open-for-command.ts');
   await using parts = await openForRebuild(config, createJsonLog('error'));
   const { listParked, retryParked } = await import('./parked-events.ts');
   if (retry === null) return await listParked(parts.sql);

@@ -6,7 +6,7 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import { SCOPES } from '../../commands/values/scopes.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 
 export interface CallArguments {
   readonly capability: string;

@@ -7,7 +7,7 @@
 import type { Sql } from '../../commands/ports/ports.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
-import type { RebuildParts } from './open-for-rebuild.ts';
+import type { RebuildParts } from './open-for-command.ts';
 import { rebuildCommand } from './rebuild-command.ts';
 
 const NOTHING = 'No event is parked.';

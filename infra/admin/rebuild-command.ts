@@ -3,8 +3,8 @@ import type { Projection } from '../../projections/projection.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import { forgetSourceLog } from '../projector/source-log.ts';
 import { rebuildModels } from '../projector/rebuild-read-models.ts';
-import type { RebuildParts } from './open-for-rebuild.ts';
-import { showProgress } from './rebuild-progress.ts';
+import type { RebuildParts } from './open-for-command.ts';
+import type { RebuildProgress } from '../projector/rebuild-read-models.ts';
 
 /**
  * The named models, `all` for all of them; without names, `otherwise`. Throws one sentence that lists the
@@ -31,21 +31,54 @@ export async function rebuildCommand(
   projections: readonly Projection[],
   signal: AbortSignal,
 ): Promise<string> {
-  const output = { isTTY: process.stderr.isTTY, write: (text: string) => process.stderr.write(text) };
   const startedAt = performance.now();
-  const progress = showProgress(output, () => performance.now());
-  try {
-    const report = progress.report.bind(progress);
-    const { events, parked } = await rebuildModels({ ...parts, projections, signal, report });
-    if (projections.length === READ_MODELS.length) await forgetSourceLog(parts.sql);
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    const names = projections.map(({ name }) => name).join(', ');
-    const done = `Rebuilt ${names} from ${events.toLocaleString('en')} events in ${seconds} s.`;
-    return [done, ...[...parked].map(stillParked)].join('\n');
-  } finally {
-    progress.end();
-  }
+  using progress = shownProgress();
+  const { report } = progress;
+  const { events, parked } = await rebuildModels({ ...parts, projections, signal, report });
+  if (projections.length === READ_MODELS.length) await forgetSourceLog(parts.sql);
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  const names = projections.map(({ name }) => name).join(', ');
+  const done = `Rebuilt ${names} from ${events.toLocaleString('en')} events in ${seconds} s.`;
+  return [done, ...[...parked].map(stillParked)].join('\n');
 }
 
 const stillParked = ([name, count]: readonly [string, number]): string =>
   `${name}: ${String(count)} ${count === 1 ? 'event is' : 'events are'} parked; "npm run admin -- parked" shows why.`;
+
+const REDRAW_EVERY_MS = 200;
+const LINE_EVERY_MS = 5_000;
+
+/** Progress of a rebuild: one redrawn line on a terminal, ended with the progress; elsewhere a line every few seconds. */
+function shownProgress(): Disposable & { readonly report: (progress: RebuildProgress) => void } {
+  const output = process.stderr;
+  const startedAt = performance.now();
+  let shownAt = -Infinity;
+  let step: RebuildProgress['step'] | null = null;
+  return {
+    report: (progress) => {
+      const everyMs = output.isTTY ? REDRAW_EVERY_MS : LINE_EVERY_MS;
+      if (progress.step === step && performance.now() - shownAt < everyMs) return;
+      step = progress.step;
+      shownAt = performance.now();
+      const line = progressLine(progress, (shownAt - startedAt) / 1_000);
+      output.write(output.isTTY ? `\r\u001b[K${line}` : `${line}\n`);
+    },
+    [Symbol.dispose]: () => {
+      if (output.isTTY && step !== null) output.write('\n');
+    },
+  };
+}
+
+/** Progress is measured by positions, which count bytes of the log, not events. */
+function progressLine({ step, events, position, head }: RebuildProgress, seconds: number): string {
+  const count = `${events.toLocaleString('en')} events`;
+  if (step === 'indexing') return `${count} read; making the indexes …`;
+  if (step === 'swapping') return `${count} read; putting the new tables in place …`;
+  const share = head <= 0n ? 1 : Math.min(1, Math.max(0, Number(position) / Number(head)));
+  const perSecond = seconds > 0 ? Math.round(events / seconds) : 0;
+  const left = share > 0 ? `, ${spanOf((seconds * (1 - share)) / share)} left` : '';
+  return `${count}, ${(share * 100).toFixed(1)} % of the log, ${perSecond.toLocaleString('en')}/s${left}`;
+}
+
+const spanOf = (seconds: number): string =>
+  seconds < 90 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(0)} min`;

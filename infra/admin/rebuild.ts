@@ -1,7 +1,7 @@
 /** `npm run rebuild -- NAME…|all`: rebuilds read models from the log, with or without running gateways. */
 import { loadConfig } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import { openForRebuild } from './open-for-rebuild.ts';
+import { openForRebuild } from './open-for-command.ts';
 import { modelsNamed, rebuildCommand } from './rebuild-command.ts';
 import { runCommand, say } from './run-command.ts';
 

@@ -3,7 +3,7 @@ import { resolveOperation } from '../../commands/email/resolve-operation.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { operation } from '../../commands/operations/operation.ts';
-import { countsOf, progressOf } from '../../commands/operations/operation-progress.ts';
+import { countsOf, progressOf } from '../../commands/operations/approval-reply.ts';
 import { WORDS } from '../../commands/messages/resolve-actions.ts';
 import { adminAuthor } from './call-command.ts';
 

@@ -1,5 +1,5 @@
 /** Runs a long command on a terminal: a signal stops it cleanly, and an error is one sentence. */
-import { sentenceOf } from '../process/config-sentences.ts';
+import { sentenceOf } from '../process/config.ts';
 import { endRequested } from '../process/end-signals.ts';
 
 export const say = (line: string): void => {

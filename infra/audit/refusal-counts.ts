@@ -1,8 +1,7 @@
 /** Refusals that are counted instead of recorded individually: per minute, code and source. */
-import { envelope } from '../../commands/kernel/decide-and-append.ts';
+import { envelope, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { RefusalsCounted } from '../../commands/kernel/access-events.ts';
 import type { AccessEntry, Clock, Ids } from '../../commands/ports/ports.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
 
 /** Refusals recorded individually per credential and minute. */
 const RECORDED_PER_MINUTE = 60;

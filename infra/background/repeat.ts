@@ -2,7 +2,7 @@
 import type { Clock, Log } from '../../commands/ports/ports.ts';
 import type { WakeSignal } from '../concurrency/wake-signal.ts';
 
-export interface Loop {
+interface Loop {
   readonly name: string;
   readonly everyMs: number;
   readonly clock: Clock;

@@ -54,7 +54,7 @@ interface UnderWay {
   readonly ended: Promise<void>;
 }
 
-export interface SweeperParts {
+interface SweeperParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Pick<Metrics, 'taskSwept'>;

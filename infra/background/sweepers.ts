@@ -1,15 +1,16 @@
 /** The background work of a process, one row per kind: what is due, and the command that settles one task. */
-import { commitDue, endOverdue } from '../../commands/approvals/commit-due.ts';
+import { commitDue } from '../../commands/approvals/commit-approval.ts';
+import { endOverdue } from '../../commands/approvals/invalidate-missing-targets.ts';
 import type { DraftState } from '../../commands/drafts/draft.ts';
 import { keepDraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
-import { discardOrphan } from '../../commands/drafts/tidy-drafts.ts';
+import { discardOrphan } from '../../commands/drafts/discard-draft.ts';
 import { holdLease } from '../../commands/kernel/hold-lease.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
-import { eraseMailboxContent, listDueErasures } from '../../commands/mailboxes/erase-mailboxes.ts';
-import { sweepOperations } from '../../commands/messages/sweep-operations.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import { eraseMailboxContent, listDueErasures } from '../../commands/mailboxes/manage-mailboxes.ts';
+import { settleOperation } from '../../commands/messages/reconcile-operation.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
-import { fileSentCopy } from '../../commands/sending/file-sent-copy.ts';
-import { settleReview } from '../../commands/sending/release-draft.ts';
+import { fileSentCopy } from '../../commands/sending/sent-copy.ts';
+import { settleReview } from '../../commands/drafts/end-review.ts';
 import { settleSend } from '../../commands/sending/settle-send.ts';
 import { listLeftReviews } from '../../projections/draft-reviews.ts';
 import { listUnsentDrafts } from '../../projections/drafts.ts';
@@ -103,10 +104,7 @@ const byOperations = (ports: Ports): readonly Sweeper[] => [
       listUnsettledOperations(ports.sql, { limit: MOST_LISTED, except, exceptMailboxes: busy }),
     keyOf: operationIdOf,
     mailboxOf: mailboxIdOf,
-    settle: async (operation) => {
-      const { settled, left } = await sweepOperations(ports, [operation]);
-      return settled.length > 0 ? 'settled' : left.length > 0 ? 'later' : 'held';
-    },
+    settle: (operation) => settleOperation(ports, operation),
   }),
   row({
     name: 'sends',
@@ -212,7 +210,7 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
 ];
 
 /** Calls its listener with every later change of rights. */
-export interface RightsNews {
+interface RightsNews {
   onRightsChange(listener: (change: RightsChange) => void): void;
 }
 
@@ -252,7 +250,7 @@ async function resumeSend(ports: Ports, send: DueSend): Promise<Outcome> {
   if (send.phase === 'sent' && send.told)
     return done(await fileSentCopy(ports, { operationId, orgId, draftId, lastFiledBy }));
   if ((await ports.leases.holder(operationId)) !== null) return 'later';
-  const { draft } = await settleSend(ports, { operationId, orgId });
+  const draft = await settleSend(ports, { operationId, orgId });
   return done(draft !== null && !isSearched(draft));
 }
 

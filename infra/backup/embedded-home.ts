@@ -1,9 +1,9 @@
 /** The embedded database of a data folder: that of a running gateway, or opened temporarily. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
 import { ownerIsAlive } from '../postgres/embedded/folder-owner.ts';
-import { pathExists } from '../platform/path-exists.ts';
 import { SUPERUSER } from '../postgres/embedded/postgres-cluster.ts';
 import { readPostmasterFile } from '../postgres/embedded/postgres-orphan.ts';
 import type { Log } from '../../commands/ports/ports.ts';
@@ -27,7 +27,7 @@ export function refuseOutsideHome({ database, eventStoreUrl }: Config): void {
  */
 export async function openEmbeddedHome(dataDir: string, log: Log): Promise<EmbeddedPostgres> {
   const folder = join(dataDir, 'postgres');
-  if (!(await pathExists(join(folder, 'cluster')))) {
+  if (!existsSync(join(folder, 'cluster'))) {
     throw new Error(`${dataDir} holds no database: set DATA_DIR to the folder of the gateway to save.`);
   }
   if (!(await ownerIsAlive(join(folder, 'owner')))) return await startEmbeddedPostgres({ dataDir, log });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { from as copyFrom } from 'pg-copy-streams';
-import { openDirectConnection } from '../postgres/direct-connection.ts';
+import { endConnection, openDirectConnection } from '../postgres/direct-connection.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { type Manifest, MANIFEST, type StoredFile } from './backup-manifest.ts';
 import { COPY_SETTINGS, copyTarget, type Report, RowTally, storedTables } from './table-copy.ts';
@@ -37,7 +37,7 @@ export async function loadBackup(url: string, options: LoadOptions): Promise<voi
     await client.query('commit');
   } finally {
     // Also cancels a COPY that was abandoned half-way.
-    await client.end();
+    await endConnection(client);
   }
   await migrate({ url, folder: migrations });
 }

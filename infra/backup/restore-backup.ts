@@ -1,10 +1,10 @@
 /** Restores a backup as the embedded home of an empty data folder: completely, or not at all. */
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
 import { ownerIsAlive } from '../postgres/embedded/folder-owner.ts';
 import { MIGRATIONS } from '../postgres/migrate.ts';
-import { pathExists } from '../platform/path-exists.ts';
 import { stopOrphan } from '../postgres/embedded/postgres-orphan.ts';
 import { checkBackup } from './check-backup.ts';
 import { flushFolder } from './backup-manifest.ts';
@@ -45,7 +45,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
 }
 
 async function refuseFilled(dataDir: string, keyFile: string): Promise<void> {
-  if (!(await pathExists(dataDir))) return;
+  if (!existsSync(dataDir)) return;
   const allowed = new Set([
     UNFINISHED,
     ...(dirname(keyFile) === resolve(dataDir) ? [basename(keyFile)] : []),

@@ -1,7 +1,7 @@
 /** Writes a backup: `vault` and `log` as of one moment, in a folder that exists completely or not at all. */
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { openDirectConnection } from '../postgres/direct-connection.ts';
+import { endConnection, openDirectConnection } from '../postgres/direct-connection.ts';
 import { version } from '../platform/version.ts';
 import {
   fileOf,
@@ -78,7 +78,7 @@ async function saveSnapshot(url: string, writing: TableWriting): Promise<Manifes
     return { ...facts, schema, log, files };
   } finally {
     // Also cancels a COPY that was abandoned half-way.
-    await client.end();
+    await endConnection(client);
   }
 }
 
@@ -105,14 +105,14 @@ async function homeFacts(client: Client): Promise<Pick<Manifest, 'schema' | 'log
 }
 
 /** Writes one table of the snapshot into one file. */
-export interface TableWriting {
+interface TableWriting {
   readonly folder: string;
   readonly report: Report;
   readonly signal: AbortSignal;
 }
 
 /** Streams the table as the client's transaction sees it; when this resolves, the file is on the disk with mode 600. */
-export async function writeTable(
+async function writeTable(
   client: Client,
   { name, columns }: StoredTable,
   { folder, report, signal }: TableWriting,

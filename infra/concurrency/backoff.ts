@@ -50,10 +50,17 @@ export class KeyedBackoff {
     return (this.#next.get(key)?.at ?? -Infinity) <= this.#clock.elapsedMs();
   }
 
-  /** Keys whose pause is not over. Forgets keys that have been due for longer than any pause. */
+  /** Keys that are remembered. */
+  get size(): number {
+    return this.#next.size;
+  }
+
+  /** Keys whose pause is not over. Forgets keys without a failure, and those due for longer than any pause. */
   waiting(): readonly string[] {
     const now = this.#clock.elapsedMs();
-    for (const [key, { at }] of this.#next) if (at + 2 * this.#pauses.mostMs < now) this.#next.delete(key);
+    for (const [key, { failures, at }] of this.#next) {
+      if (at + (failures === 0 ? 0 : 2 * this.#pauses.mostMs) < now) this.#next.delete(key);
+    }
     return [...this.#next].flatMap(([key, { at }]) => (at > now ? [key] : []));
   }
 

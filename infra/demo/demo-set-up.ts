@@ -8,7 +8,7 @@ import {
 import type { Gateway } from '../process/gateway.ts';
 import type { DemoFacts } from './demo-facts.ts';
 import type { DemoMail } from './demo-mail.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { type PolicyPorts, readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
 
 const DOMAIN = 'example.com';
@@ -131,7 +131,7 @@ async function setUpMailbox(
 }
 
 /** Sends of agents, and whatever leaves the domain, wait for an approval as the built-in policy has it. */
-export async function setDemoPolicy(ports: PolicyPorts, orgId: string, domain: string): Promise<void> {
+async function setDemoPolicy(ports: PolicyPorts, orgId: string, domain: string): Promise<void> {
   const { state } = ports.directory;
   if (state.policies.has(orgId)) return;
   const when = { actions: ['send'], actors: ['delegated'], recipient_domains: [domain] };

@@ -1,6 +1,5 @@
 /** `npm run demo`: a whole gateway with a mailbox to play with; the facts are in `<DATA_DIR>/demo.json` too. */
-import { loadConfig } from '../process/config.ts';
-import { sentenceOf } from '../process/config-sentences.ts';
+import { loadConfig, sentenceOf } from '../process/config.ts';
 import { endRequested } from '../process/end-signals.ts';
 import { openDataFolder } from '../process/data-folder.ts';
 import { type Gateway, requirePorts, startGateway } from '../process/gateway.ts';
@@ -9,7 +8,7 @@ import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from '../process
 import { systemClock } from '../platform/system-clock.ts';
 import { approvalLink, askAsAgent, stillWaiting } from './demo-approval.ts';
 import { type DemoFacts, readDemoFacts, writeDemoFacts } from './demo-facts.ts';
-import { startDemoMail, type DemoMail } from './demo-mail.ts';
+import { type DemoMail, startDemoMail } from './demo-mail.ts';
 import { setUpDemo } from './demo-set-up.ts';
 import { walkByHand, walkDemo } from './demo-walk.ts';
 import { seedMailbox } from './seed-mailbox.ts';

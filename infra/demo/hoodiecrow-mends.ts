@@ -96,7 +96,7 @@ function refuseUnreadable(server: ImapServer): void {
 
 const literalOf = ({ attributes = [] }: ParsedCommand): string => attributes.at(-1)?.value ?? '';
 
-/** Writes answers itself: hoodiecrow takes time by the square of their length (`compile-answer.ts`). */
+/** Writes answers itself: hoodiecrow takes time by the square of their length (`compileAnswer`). */
 export function writeAnswersAtOnce(server: ImapServer): void {
   // An untagged response about a change goes to several connections.
   const own = new WeakSet<OutgoingResponse>();
@@ -131,7 +131,7 @@ export function freshUidValidity(): number {
 const ATOM = /^\\?[^\u0000-\u0020\u007f-\uffff(){%*"\\\]]*$/;
 
 /** Characters are bytes. */
-export function compileAnswer({ tag = '*', command, attributes = [] }: OutgoingResponse): string {
+function compileAnswer({ tag = '*', command, attributes = [] }: OutgoingResponse): string {
   const first = command === undefined || command === '' ? tag : `${tag} ${command}`;
   return [first, ...attributes.map(compileNode)].join(' ');
 }

@@ -62,7 +62,7 @@ export interface DemoMailAccess {
 }
 
 /** Logged in. Throws what the mail server fails with. */
-export async function demoClient({ host, port, user, password }: DemoMailAccess): Promise<ImapFlow> {
+async function demoClient({ host, port, user, password }: DemoMailAccess): Promise<ImapFlow> {
   const client = new ImapFlow({
     host,
     port,

@@ -32,6 +32,8 @@ export interface AuthzEpoch {
    * it.
    */
   applied(position: Position): void;
+  /** Reads the epoch now, unless a reading is under way: a busy process may have missed the last ones. */
+  refresh(): void;
   /** True if a directory at `position` may be used now. */
   allows(position: Position): boolean;
   /** Time since the last reading of the epoch. */
@@ -46,7 +48,7 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
   let epoch = await setBackBeyondEnd(options);
   let build = options.knownBuild;
   let held: Position = -1n;
-  let reading = false;
+  let reading: Promise<void> | null = null;
 
   const raise = async (position: Position): Promise<void> => {
     if (position <= epoch) return;
@@ -61,16 +63,14 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
     build = row.build;
     await raise(held);
   };
+  const refresh = (): Promise<void> =>
+    (reading ??= read().finally(() => {
+      reading = null;
+    }));
   const timer = setInterval(() => {
-    if (reading) return;
-    reading = true;
-    read()
-      .catch((error: unknown) => {
-        log.warn('directory: epoch not read', { error: String(error) });
-      })
-      .finally(() => {
-        reading = false;
-      });
+    refresh().catch((error: unknown) => {
+      log.warn('directory: epoch not read', { error: String(error) });
+    });
   }, READ_EVERY_MS).unref();
   const ageMs = (): number => {
     const now = bothClocks();
@@ -80,6 +80,10 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
     raise,
     applied: (position) => {
       held = position;
+    },
+    refresh: () => {
+      // The periodic reading reports a database that fails.
+      refresh().catch(() => undefined);
     },
     allows: (position) => position >= epoch && ageMs() <= MOST_AGE_MS,
     ageMs,

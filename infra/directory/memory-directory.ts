@@ -19,17 +19,18 @@ import { projectedEvent } from '../../projections/projection.ts';
 import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
 import { changedRights, type RightsChange } from './changed-rights.ts';
 import { DirectoryMaps } from './directory-maps.ts';
-import { refuseCheckpointAhead } from '../projector/checkpoint-ahead.ts';
+import { refuseCheckpointAhead } from '../projector/checkpoints.ts';
 import { ItemBuffer } from '../projector/item-buffer.ts';
 import { PositionWaiters } from '../projector/position-waiters.ts';
 
 const READ_AHEAD = 1_000;
 const AT_ONCE = 500;
 const WAIT_MS = 1_000;
+const CURRENT_POLL_MS = 20;
 const RESUBSCRIBE_AFTER_MS = 500;
 /** Readings of rebuilt rows that are older than this directory, and the pause until the next series. */
-const LOOKS = 30;
-const LOOK_EVERY_MS = 100;
+const READS = 30;
+const READ_EVERY_MS = 100;
 const LOAD_AGAIN_AFTER_MS = 10_000;
 
 export interface DirectoryCopyOptions {
@@ -94,6 +95,7 @@ class FollowingDirectory implements DirectoryCopy {
   #following: Promise<void> = Promise.resolve();
   #version = 0;
   #turn = new AbortController();
+  #catchingUp: Promise<boolean> | null = null;
   /** True while rebuilt rows wait to be loaded. */
   #isOutdated = false;
 
@@ -116,6 +118,23 @@ class FollowingDirectory implements DirectoryCopy {
 
   get ageMs(): number {
     return this.#epoch.ageMs();
+  }
+
+  untilCurrent(): Promise<boolean> {
+    return (this.#catchingUp ??= this.#catchUp().finally(() => {
+      this.#catchingUp = null;
+    }));
+  }
+
+  /** One loop for all requests that wait. */
+  async #catchUp(): Promise<boolean> {
+    const giveUpAt = performance.now() + WAIT_MS;
+    const { signal } = this.#ending;
+    while (!this.isCurrent && performance.now() < giveUpAt && !signal.aborted) {
+      this.#epoch.refresh();
+      await this.#options.clock.sleep(CURRENT_POLL_MS, signal);
+    }
+    return this.isCurrent;
   }
 
   onMailboxChange(listener: MailboxListener): void {
@@ -200,7 +219,7 @@ class FollowingDirectory implements DirectoryCopy {
    */
   async #loadRebuilt(): Promise<void> {
     const { sql, clock } = this.#options;
-    for (let look = 0; look < LOOKS && !this.#ending.signal.aborted; look += 1) {
+    for (let read = 0; read < READS && !this.#ending.signal.aborted; read += 1) {
       const snapshot = await readDirectory(sql);
       if (snapshot && snapshot.position >= this.#waiters.reached) {
         this.#hold(snapshot);
@@ -208,7 +227,7 @@ class FollowingDirectory implements DirectoryCopy {
         this.#isOutdated = false;
         return;
       }
-      await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
+      await clock.sleep(READ_EVERY_MS, this.#ending.signal);
     }
     setTimeout(() => {
       this.loadAgain();

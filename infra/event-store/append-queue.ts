@@ -12,9 +12,9 @@ import { Backoff } from '../concurrency/backoff.ts';
 import { LogReplaced } from './known-log.ts';
 import type { KnownLog } from './known-log.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
+import { within } from '../concurrency/within.ts';
 import type { StoreConnection } from './store-connection.ts';
-import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
-import { credentialsIn } from './store-connection.ts';
+import { CurrentConnection, MOST_CALLS_PER_CONNECTION, credentialsIn } from './store-connection.ts';
 import { DiskFull } from '../platform/disk-full.ts';
 import { classifyFailure, reportFailure, saysNoSpace, storeUnavailable } from './store-errors.ts';
 import type { StoreFailure } from './store-errors.ts';
@@ -54,11 +54,11 @@ export class AppendQueue {
   readonly #options: AppendQueueOptions;
   readonly #slots = new Semaphore(MOST_UNDER_WAY);
   readonly #closed = new AbortController();
-  readonly #connections: StoreConnections;
+  readonly #connections: CurrentConnection;
 
   constructor(options: AppendQueueOptions) {
     this.#options = options;
-    this.#connections = new StoreConnections(options.url, options.log);
+    this.#connections = new CurrentConnection(options.url, options.log);
   }
 
   /**
@@ -92,7 +92,8 @@ export class AppendQueue {
       if (leftMs <= 0 || this.#closed.signal.aborted) throw storeUnavailable(cause);
       const connection = this.#connections.acquire();
       try {
-        return await within(Math.min(leftMs, this.#options.tryTimeoutMs), this.#try(connection, append));
+        const ms = Math.min(leftMs, this.#options.tryTimeoutMs);
+        return await within(ms, this.#try(connection, append), `no answer within ${ms.toFixed(0)} ms`);
       } catch (error) {
         cause = error;
         if (this.#decide(error, append) === 'again-elsewhere') this.#connections.discard(connection);
@@ -167,17 +168,4 @@ function actualRevision(
   if (typeof actualVersion === 'bigint' && actualVersion >= 0n) return actualVersion;
   const isMissing = actualVersion === 'no_stream' || actualVersion === -1n;
   return isMissing && expected !== 'no-stream' ? 'no-stream' : null;
-}
-
-/** The promise, or an error after the timeout. A later result is ignored. */
-function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout;
-  const expiry = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${String(Math.round(timeoutMs))} ms`));
-    }, timeoutMs);
-  });
-  return Promise.race([promise, expiry]).finally(() => {
-    clearTimeout(timer);
-  });
 }

@@ -9,7 +9,7 @@ import { AppendQueue } from './append-queue.ts';
 import { followAll, readKnownLog } from './follow-all.ts';
 import { KnownLog } from './known-log.ts';
 import { toJsonEvent } from './recorded-events.ts';
-import { StoreConnections } from './store-connections.ts';
+import { CurrentConnection } from './store-connection.ts';
 import { StreamReader } from './stream-reader.ts';
 
 export interface EventStoreOptions {
@@ -65,7 +65,7 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
     forceUnary: options.forceUnary ?? false,
     ...(options.onNoSpace && { onNoSpace: options.onNoSpace }),
   });
-  const connections = new StoreConnections(url, log);
+  const connections = new CurrentConnection(url, log);
   const closed = new AbortController();
   const parts = { connections, reader, known, log, confirmMs: options.confirmTimeoutMs ?? 5_000 };
   const all = new AllStream({

@@ -6,7 +6,7 @@ import type { Position } from '../../commands/values/position.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { LogReplaced } from './known-log.ts';
 import type { KnownLog } from './known-log.ts';
-import type { StoreConnections } from './store-connections.ts';
+import type { CurrentConnection } from './store-connection.ts';
 import { classifyFailure, reportFailure } from './store-errors.ts';
 import type { StreamReader } from './stream-reader.ts';
 import { SubscriptionFeed } from './subscription-feed.ts';
@@ -24,7 +24,7 @@ export class CheckpointNotInLog extends Error {
 }
 
 export interface FollowParts {
-  readonly connections: StoreConnections;
+  readonly connections: CurrentConnection;
   readonly reader: StreamReader;
   readonly known: KnownLog;
   readonly log: Log;

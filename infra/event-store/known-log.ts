@@ -8,6 +8,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import type { StoreConnection } from './store-connection.ts';
 import type { StreamReader } from './stream-reader.ts';
 
@@ -24,11 +25,6 @@ export class LogReplaced extends GatewayError {
 
 type KnownEvent = Pick<StoredEvent, 'id' | 'position'>;
 
-interface Comparison {
-  readonly epoch: number;
-  readonly done: Promise<void>;
-}
-
 export class KnownLog {
   readonly #reader: Pick<StreamReader, 'eventAt' | 'endPosition'>;
   readonly #log: Log;
@@ -39,8 +35,8 @@ export class KnownLog {
   #difference: string | null = null;
   /** Subscriptions that receive only events they received before. */
   readonly #deaf = new Set<object>();
-  readonly #confirmed = new WeakMap<StoreConnection, number>();
-  readonly #comparing = new WeakMap<StoreConnection, Comparison>();
+  readonly #confirmed = new WeakMap<StoreConnection, string>();
+  readonly #comparisons = new SingleFlight<void>();
 
   constructor(reader: Pick<StreamReader, 'eventAt' | 'endPosition'>, log: Log) {
     this.#reader = reader;
@@ -93,9 +89,7 @@ export class KnownLog {
   async confirm(connection: StoreConnection): Promise<void> {
     while (this.#newest !== null && this.#confirmed.get(connection) !== connection.epoch) {
       const { epoch } = connection;
-      const running = this.#comparing.get(connection);
-      const comparison = running?.epoch === epoch ? running : this.#compareFor(connection, epoch);
-      await comparison.done;
+      await this.#comparisons.join(epoch, () => this.compare());
       this.#confirmed.set(connection, epoch);
     }
   }
@@ -113,15 +107,6 @@ export class KnownLog {
     }
     this.#difference = difference;
     this.refuseOther();
-  }
-
-  #compareFor(connection: StoreConnection, epoch: number): Comparison {
-    const done = this.compare().finally(() => {
-      this.#comparing.delete(connection);
-    });
-    const comparison = { epoch, done };
-    this.#comparing.set(connection, comparison);
-    return comparison;
   }
 
   async #findDifference(): Promise<string | null> {

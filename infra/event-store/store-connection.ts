@@ -62,7 +62,7 @@ export class StoreConnection {
   readonly #number = takeNumber();
   #isRetired = false;
   #channel: Channel | null = null;
-  #epoch = 0;
+  #reconnects = 0;
 
   constructor(url: string, log: Log) {
     this.client = EventStoreDBClient.connectionString(withOwnConnection(url, this.#number));
@@ -88,9 +88,12 @@ export class StoreConnection {
       });
   }
 
-  /** Grows with each reconnect, before anything is received: a new connection may reach another server. */
-  get epoch(): number {
-    return this.#epoch;
+  /**
+   * Changes with each reconnect, before anything is received: a new connection may reach another server. Differs
+   * between open connections.
+   */
+  get epoch(): string {
+    return `${String(this.#number)}/${String(this.#reconnects)}`;
   }
 
   /**
@@ -110,16 +113,57 @@ export class StoreConnection {
     const channel = client.getChannel();
     if (channel === this.#channel) return;
     this.#channel = channel;
-    this.#epoch += 1;
+    this.#reconnects += 1;
     this.#watch(channel, channel.getConnectivityState(false));
   }
 
   #watch(channel: Channel, state: connectivityState): void {
     if (state === connectivityState.SHUTDOWN || this.#channel !== channel) return;
     channel.watchConnectivityState(state, Infinity, () => {
-      this.#epoch += 1;
+      this.#reconnects += 1;
       this.#watch(channel, channel.getConnectivityState(false));
     });
+  }
+}
+
+/**
+ * A real server allows 100 calls per connection, and call 101 hangs. So a client starts at most this many; the
+ * rest is for the client's own calls.
+ */
+export const MOST_CALLS_PER_CONNECTION = 80;
+
+/** The connection for new calls. One that failed is replaced, and closes with its last call. */
+export class CurrentConnection {
+  readonly #open: () => StoreConnection;
+  #current: StoreConnection | null = null;
+  readonly #calls = new Map<StoreConnection, number>();
+
+  constructor(url: string, log: Log) {
+    this.#open = () => new StoreConnection(url, log);
+  }
+
+  /** The connection for one call; return it with `release`. */
+  acquire(): StoreConnection {
+    this.#current ??= this.#open();
+    this.#calls.set(this.#current, (this.#calls.get(this.#current) ?? 0) + 1);
+    return this.#current;
+  }
+
+  /** Marks a failed connection: it gets no more calls. */
+  discard(connection: StoreConnection): void {
+    if (this.#current === connection) this.#current = null;
+  }
+
+  release(connection: StoreConnection): void {
+    const left = (this.#calls.get(connection) ?? 1) - 1;
+    this.#calls.set(connection, left);
+    if (left > 0 || connection === this.#current) return;
+    this.#calls.delete(connection);
+    void connection.retire();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#calls.keys()].map((connection) => connection.retire()));
   }
 }
 
@@ -156,7 +200,7 @@ function withOwnConnection(url: string, number: number): string {
 }
 
 /** User and password in the address of an event store. */
-export interface GivenCredentials {
+interface GivenCredentials {
   readonly credentials: Credentials;
   /** True for one node on this machine without TLS. */
   readonly isPlainLoopback: boolean;

@@ -19,7 +19,7 @@ import type { Position } from '../../commands/values/position.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { toStoredEvent } from './recorded-events.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
-import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
+import { CurrentConnection, MOST_CALLS_PER_CONNECTION } from './store-connection.ts';
 import { classifyFailure, isDenial, reportFailure, storeUnavailable } from './store-errors.ts';
 
 export interface StreamReaderOptions {
@@ -38,14 +38,14 @@ const SYSTEM_EVENTS_SKIPPED = 32;
 
 export class StreamReader {
   readonly #options: StreamReaderOptions;
-  readonly #connections: StoreConnections;
+  readonly #connections: CurrentConnection;
   /** As many reads as fit on one connection; more reads wait. */
   readonly #slots = new Semaphore(MOST_CALLS_PER_CONNECTION);
   readonly #closed = new AbortController();
 
   constructor(options: StreamReaderOptions) {
     this.#options = options;
-    this.#connections = new StoreConnections(options.url, options.log);
+    this.#connections = new CurrentConnection(options.url, options.log);
   }
 
   /** The events of a stream; empty for a missing or deleted one. From the leader: decisions load here. */

@@ -74,12 +74,12 @@ export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router 
 }
 
 /** The files of the approver's page: read once, served under an address that changes with their content. */
-export interface ConsoleFile {
+interface ConsoleFile {
   readonly type: string;
   readonly bytes: Buffer;
 }
 
-export interface ConsoleFiles {
+interface ConsoleFiles {
   /** Identifies the content of all files: 16 hex digits. */
   readonly version: string;
   /** The page, with links to the files of this version. */
@@ -100,7 +100,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Reads all files. Throws when the page is missing. */
-export function readConsoleFiles(): ConsoleFiles {
+function readConsoleFiles(): ConsoleFiles {
   const names = readdirSync(FOLDER).sort();
   const files = new Map<string, ConsoleFile>();
   const hash = createHash('sha256');

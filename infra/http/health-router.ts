@@ -1,6 +1,7 @@
 /** `/health/live` and `/health/ready`: the only routes that need no bearer. */
 import express, { type Router } from 'express';
 import type { Log } from '../../commands/ports/ports.ts';
+import { within } from '../concurrency/within.ts';
 
 /** Resolves with public facts when its part works; throws with the problem, which is logged. */
 export type Check = () => Promise<Readonly<Record<string, unknown>>>;
@@ -54,17 +55,9 @@ interface Result {
 }
 
 async function run(check: Check, withinMs: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error('no answer in time'));
-    }, withinMs);
-  });
   try {
-    return { ok: true, facts: await Promise.race([check(), late]) };
+    return { ok: true, facts: await within(withinMs, check(), 'no answer in time') };
   } catch (error) {
     return { ok: false, problem: error instanceof Error ? error.message : 'failed' };
-  } finally {
-    clearTimeout(timer);
   }
 }

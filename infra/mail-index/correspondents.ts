@@ -2,12 +2,11 @@
 import { addressKey } from '../../commands/drafts/mail-address.ts';
 import { foldText } from '../../commands/mail/fold-text.ts';
 import type { WholeMailAndSent } from '../../commands/ports/mirror-versions.ts';
-import { keysetOf, SORTED_CHARS } from '../../commands/mail/message-order.ts';
+import { keysetOf, SORTED_CHARS } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { likePattern } from './filter-sql.ts';
-import { ELEMENT } from './folded-words.ts';
-import { peopleInEnvelope } from './message-row.ts';
-import { SAME_MESSAGE, valueOf } from './page-ask.ts';
+import { ELEMENT, peopleInEnvelope } from './message-row.ts';
+import { SAME_MESSAGE, valueOf } from './walk-sql.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 
 /** The first sender's address as in the index of the order by sender. */

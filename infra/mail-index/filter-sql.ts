@@ -2,13 +2,11 @@
  * A filter as SQL over `m` (`mirror.message`) and `t` (`mirror.message_text`). Where SQL cannot express exactly what
  * `matches` decides, the condition includes more and says so; it never excludes a match.
  */
-import { isCleanText } from '../../commands/mail/clean-text.ts';
-import { foldText } from '../../commands/mail/fold-text.ts';
+import { foldText, isCleanText } from '../../commands/mail/fold-text.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import { bareMessageId, domainOf, foldKeyword, type LeafKey, leafKeys } from '../../commands/mail/matches.ts';
-import { ELEMENT, type Section, SECTION_END, SECTIONS } from './folded-words.ts';
-import { keyOfText } from './join-threads.ts';
-import { namesOfThreads } from './known-threads.ts';
+import { ELEMENT, type Section, SECTION_END, SECTIONS } from './message-row.ts';
+import { keyOfText, namesOfThreads } from './threads.ts';
 
 export interface Condition {
   readonly sql: string;

@@ -1,9 +1,54 @@
 /** Maps a message to two rows of the mirror, and back. */
-import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
-import { bareMessageId } from '../../commands/mail/matches.ts';
+import type { Address, FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
+import { bareMessageId, domainOf } from '../../commands/mail/matches.ts';
 import type { MirroredMessage } from './folder-mirror.ts';
-import { foldedWords } from './folded-words.ts';
-import { keyOfText, type ThreadName, threadNames } from './join-threads.ts';
+import { keyOfText, type ThreadName, threadNames } from './threads.ts';
+import { cleanText, foldText } from '../../commands/mail/fold-text.ts';
+
+/**
+ * Separates the sections of `words`: texts folded as `matches` folds them. No fetched text contains control characters.
+ */
+export const SECTION_END = '\u001e';
+/** Before every element: a section without elements is empty, one with an empty text is not. */
+export const ELEMENT = '\n';
+
+/** Sections of `words`, counted from 1 as `split_part` does. */
+export const SECTIONS = {
+  subject: 1,
+  from: 2,
+  to: 3,
+  cc: 4,
+  /** Bcc and Reply-To. */
+  others: 5,
+  attachments: 6,
+  /** Domains of From in lower case, each between two `ELEMENT`s. */
+  fromDomains: 7,
+} as const;
+export type Section = keyof typeof SECTIONS;
+
+type Searched = Pick<FetchedMessage, 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'replyTo' | 'attachments'>;
+
+/** The `words` of a message. */
+function foldedWords({ subject, from, to, cc, bcc, replyTo, attachments }: Searched): string {
+  const names = attachments.flatMap(({ filename }) => (filename === null ? [] : [filename]));
+  const domains = from.map(({ email }) => ELEMENT + cleanText(domainOf(email)));
+  return [
+    elements(subject === null ? [] : [subject]),
+    people(from),
+    people(to),
+    people(cc),
+    people([...bcc, ...replyTo]),
+    elements(names),
+    domains.length === 0 ? '' : domains.join('') + ELEMENT,
+  ].join(SECTION_END);
+}
+
+const elements = (texts: readonly string[]): string =>
+  texts.map((text) => ELEMENT + foldText(cleanText(text))).join('');
+
+/** Name and address of each: the third part of the From section is the first sender's address. */
+const people = (list: readonly Address[]): string =>
+  elements(list.flatMap(({ name, email }) => [name ?? '', email]));
 
 /** Columns of `mirror.message` that make a message, as `pg` returns them. */
 export interface MessageRow extends Record<string, unknown> {
@@ -75,7 +120,7 @@ const rootOf = ({ references, inReplyTo, messageId }: Envelope): string | null =
   references[0] ?? inReplyTo ?? messageId;
 
 /** Everything that has no column, as JSON; omits values that are empty or follow from the rest. */
-export function packEnvelope(message: MirroredMessage): string {
+function packEnvelope(message: MirroredMessage): string {
   const {
     ref,
     seen,
@@ -138,7 +183,7 @@ export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage
 
 /** An unsigned 64-bit number as Postgres's signed `bigint`, and back. */
 export const providerColumn = (id: string): string => String(BigInt.asIntN(64, BigInt(id)));
-export const ofProviderColumn = (stored: string): string => String(BigInt.asUintN(64, BigInt(stored)));
+const ofProviderColumn = (stored: string): string => String(BigInt.asUintN(64, BigInt(stored)));
 
 /** One value per column of both tables, without the numbers of mailbox and folder. */
 export interface StoredMessage {

@@ -3,7 +3,7 @@ import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPatterns } from './filter-sql.ts';
 import type { WholeMailbox } from './folder-mirror.ts';
-import { threadsVersion } from './known-threads.ts';
+import { threadsVersion } from './threads.ts';
 import {
   beyond,
   isTextOrder,
@@ -14,9 +14,9 @@ import {
   TEXT_JOIN,
   valueOf,
   valueParameter,
+  walkedPlaces,
   type Way,
-} from './page-ask.ts';
-import { walkedPlaces } from './walk-sql.ts';
+} from './walk-sql.ts';
 
 export interface Statement {
   readonly text: string;

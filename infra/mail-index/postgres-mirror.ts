@@ -3,7 +3,7 @@ import type { MailQuery } from '../../commands/mail/query.ts';
 import type { Locators, Sql } from '../../commands/ports/ports.ts';
 import { threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
 import {
-  MirrorNotReady,
+  type Attestation,
   type Fence,
   FencedOff,
   type FolderKey,
@@ -14,18 +14,16 @@ import {
   type MailIndex,
   MIRRORED_FLAGS,
   type MirroredMessage,
+  MirrorNotReady,
   type ThreadsAsked,
   type ThreadsNow,
-  type Attestation,
   type WholeMailbox,
 } from './folder-mirror.ts';
 import { foldersBeside } from './folders-beside.ts';
-import { queryIndex } from './query-mirror.ts';
-import { threadsNow } from './known-threads.ts';
-import { MirrorChanged, PageReader } from './read-page.ts';
-import { nameSome } from './thread-names.ts';
+import { MirrorChanged, PageReader, queryIndex } from './read-page.ts';
+import { threadsNow } from './threads.ts';
+import { nameSome, removeAll, writeFolder } from './write-folder.ts';
 import { UnchangedPages, versionOfPage } from './unchanged-pages.ts';
-import { removeAll, writeFolder } from './write-folder.ts';
 
 /**
  * For what a crash of the database may lose. Not for an update: its worker remembers that it was written, and never polls

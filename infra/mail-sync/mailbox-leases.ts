@@ -22,11 +22,11 @@ const TAKE = `
 /** An expired lease is not revived: another process may be about to take it. */
 const RENEW = `
   update work.mailbox_lease as held set until = now() + $3 * interval '1 millisecond',
-    current_at = case when told.current then now() else current_at end,
-    last_event_at = coalesce(told.last_event_at, held.last_event_at)
-  from unnest($1::text[], $4::boolean[], $5::timestamptz[]) as told (mailbox_id, current, last_event_at),
+    current_at = case when reported.current then now() else current_at end,
+    last_event_at = coalesce(reported.last_event_at, held.last_event_at)
+  from unnest($1::text[], $4::boolean[], $5::timestamptz[]) as reported (mailbox_id, current, last_event_at),
     ${WITHOUT_FLUSH}
-  where held.mailbox_id = told.mailbox_id and held.run_id = $2 and held.until > now()
+  where held.mailbox_id = reported.mailbox_id and held.run_id = $2 and held.until > now()
   returning held.mailbox_id`;
 
 const RELEASE = `

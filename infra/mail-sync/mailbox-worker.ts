@@ -1,7 +1,7 @@
 /** Serves one mailbox while its lease is held: connects, watches, and reconnects with growing pauses. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { connectMailbox, recordSynced } from '../../commands/mailboxes/connect-mailbox.ts';
 import { FencedOff, type MailIndex } from '../mail-index/folder-mirror.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';

@@ -1,6 +1,6 @@
 /** Reads a BODYSTRUCTURE: the leaves of a message, which of them are its readable text, and the attachments. */
 import type { MessageStructureObject } from 'imapflow';
-import { cleanText } from '../../commands/mail/clean-text.ts';
+import { cleanText } from '../../commands/mail/fold-text.ts';
 import type { AttachmentPart, BodySource, PartDescription } from '../../commands/mail/message.ts';
 import type { TransferEncoding } from '../../commands/mail/transfer-decoding.ts';
 

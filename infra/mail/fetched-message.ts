@@ -7,7 +7,7 @@ import type {
 } from 'imapflow';
 import { parseAddressHeader } from 'mailparser';
 import { authenticationResultsOf } from '../../commands/mail/authentication-results.ts';
-import { cleanText } from '../../commands/mail/clean-text.ts';
+import { cleanText } from '../../commands/mail/fold-text.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
 import type { Address, FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import { attachmentsOf } from './body-structure.ts';

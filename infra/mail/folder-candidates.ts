@@ -2,7 +2,7 @@
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
-import { compareKeysets } from '../../commands/mail/message-order.ts';
+import { compareKeysets } from '../../commands/mail/query.ts';
 import { leafName, matches, type ServerLeaf } from '../../commands/mail/matches.ts';
 import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { type Depth, FETCH_ITEMS, isDeleted, toFetchedMessage } from './fetched-message.ts';

@@ -73,8 +73,10 @@ export class ImapConnection {
     });
   }
 
+  /** False as soon as the server says goodbye: until the client closes, its commands resolve without being sent. */
   get isUsable(): boolean {
-    return this.#client.usable;
+    const { usable, state, states } = this.#client;
+    return usable && state !== states.LOGOUT;
   }
 
   /** The folders that can show one message at once; null on a server where a message is in one folder only. */
@@ -269,7 +271,7 @@ export class ImapConnection {
   }
 
   #assertAlive(): void {
-    if (!this.#client.usable) throw connectionLost();
+    if (!this.isUsable) throw connectionLost();
   }
 
   #folder(mailbox: MailboxObject | null): OpenFolder {

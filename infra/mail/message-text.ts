@@ -1,9 +1,8 @@
 /** Fetches and decodes the readable text of messages in the open folder. */
 import type { MessageStructureObject } from 'imapflow';
-import type { FetchedText, TextNote } from '../../commands/mail/fetched-text.ts';
+import type { BodySource, FetchedText, TextNote } from '../../commands/mail/message.ts';
 import { escapeText } from '../../commands/html/html-markup.ts';
 import { MAX_HTML_CHARS, type ReadHtml, upToLastTag } from '../../commands/html/read-html.ts';
-import type { BodySource } from '../../commands/mail/message.ts';
 import { markupThreads } from '../markup/worker-markup.ts';
 import { isHollow, substitutePartsOf, type TextPart, textPartsOf } from './body-structure.ts';
 import { decodeText } from './decode-text.ts';

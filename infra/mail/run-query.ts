@@ -1,7 +1,7 @@
 /** Answers a query live: the server narrows, the one `matches` decides (`contract.md` 4). */
 import type { Keyset, MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { compareKeysets, keysetOf, orderField } from '../../commands/mail/message-order.ts';
+import { compareKeysets, keysetOf, orderField } from '../../commands/mail/query.ts';
 import { newestFirst, threadsOf } from '../../commands/mail/threads.ts';
 import { deeper, type Depth } from './fetched-message.ts';
 import { candidatesOf } from './folder-candidates.ts';

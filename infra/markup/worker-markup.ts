@@ -4,10 +4,10 @@ import { type ReadHtml, UNREADABLE } from '../../commands/html/read-html.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
 import { MarkupRefused } from '../../commands/html/written-markup.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
-import type { MarkupAnswer, MarkupJob } from './markup-work.ts';
+import type { MarkupAnswer, MarkupJob } from './markup-worker.ts';
 import { Worker } from 'node:worker_threads';
 
-export interface ThreadLimits {
+interface ThreadLimits {
   /** Milliseconds for one job, without the thread's start. */
   readonly jobMs: number;
   readonly heapMiB: number;
@@ -23,7 +23,7 @@ interface Current {
   deadline: NodeJS.Timeout | null;
 }
 
-export class MarkupThread {
+class MarkupThread {
   readonly #limits: ThreadLimits;
   #worker: Worker | null = null;
   #isReady = false;

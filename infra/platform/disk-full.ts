@@ -2,7 +2,7 @@
 import { GatewayError } from '../../commands/values/errors.ts';
 
 /** SQLSTATE `disk_full`. */
-export const DISK_FULL = '53100';
+const DISK_FULL = '53100';
 
 /** The text for a full disk, from the embedded event node and from operating systems. */
 export const NO_SPACE_TEXT = 'No space left on device';

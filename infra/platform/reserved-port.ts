@@ -34,14 +34,11 @@ export const isFree = (host: string, port: number): Promise<boolean> =>
     });
   });
 
-/** The sentence for a configured port that cannot be listened on. */
+/** The sentence for a configured port on which the process cannot listen. */
 export const portRefused = (host: string, port: number, setting: string): string =>
-  `Port ${String(port)} on ${host} cannot be listened on: is another program using it? Set ${setting}.`;
+  `Cannot listen on port ${String(port)} of ${host}: is another program using it? Set ${setting}.`;
 
-/**
- * Throws one sentence when the port cannot be listened on, before anything is created that would be left
- * behind.
- */
+/** Throws one sentence when the port is taken, before anything is created that would be left behind. */
 export async function requireFree(host: string, port: number, setting = 'PORT'): Promise<void> {
   if (!(await isFree(host, port))) throw new Error(portRefused(host, port, setting));
 }
@@ -58,5 +55,5 @@ export const writePort = (file: string, port: number): Promise<void> => writeFil
 /** The error for a stored port that another program uses. */
 export const portTaken = (part: string, port: number, file: string): Error =>
   new Error(
-    `Port ${String(port)}, where other processes look for ${part}, is taken by another program: end that one, or remove ${file} to let ${part} take another port.`,
+    `Port ${String(port)}, where other processes expect ${part}, is taken by another program: end that one, or remove ${file} to let ${part} take another port.`,
   );

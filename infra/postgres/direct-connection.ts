@@ -2,8 +2,11 @@
 import pg from 'pg';
 import { asGatewayError } from './connection-errors.ts';
 
+/** How long a connection may take to end before its socket is destroyed. */
+const END_TIMEOUT_MS = 1_000;
+
 /**
- * Connects to `url` directly. The caller ends the client. A caller that holds state in the session listens to
+ * Connects to `url` directly. The caller ends the client with `endConnection`. A caller that holds state in the session listens to
  * the client's `error` or `end` event to detect its loss. Throws `store_unavailable`.
  */
 export async function openDirectConnection(url: string, applicationName: string): Promise<pg.Client> {
@@ -23,6 +26,13 @@ export async function openDirectConnection(url: string, applicationName: string)
   return client;
 }
 
+/** Ends the connection, also a broken one or that of a server that does not answer. Never throws. */
+export async function endConnection(client: pg.Client): Promise<void> {
+  const late = setTimeout(() => client.connection.stream.destroy(), END_TIMEOUT_MS);
+  await client.end().catch(() => undefined);
+  clearTimeout(late);
+}
+
 /**
  * Throws one sentence when `url` leads to a pooler in transaction mode: locks taken there would belong to
  * another client. Detected by two open clients that get the same backend.
@@ -39,7 +49,7 @@ export async function refuseTransactionPooler(url: string): Promise<void> {
     }
     if (backends.size === clients.length) return;
   } finally {
-    await Promise.all(clients.map((client) => client.end()));
+    await Promise.all(clients.map(endConnection));
   }
   throw new Error(
     'The database address for locks leads to a transaction pooler: set DATABASE_DIRECT_URL to the Postgres server itself.',

@@ -1,6 +1,6 @@
 /** LISTEN on a separate connection, reopened whenever it is lost. */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
-import { openDirectConnection } from './direct-connection.ts';
+import { endConnection, openDirectConnection } from './direct-connection.ts';
 
 const AGAIN_AFTER_MS = 1_000;
 
@@ -49,6 +49,6 @@ async function listenOnce(
     await client.query(`listen ${channel}`);
     await ended;
   } finally {
-    await client.end();
+    await endConnection(client);
   }
 }

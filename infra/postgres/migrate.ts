@@ -2,7 +2,7 @@
  * Brings the database to the schema of this version: five schemas, then the numbered files, each exactly
  * once.
  */
-import { openDirectConnection } from './direct-connection.ts';
+import { endConnection, openDirectConnection } from './direct-connection.ts';
 import type { Client } from 'pg';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
     return await applyMissing(client, migrations);
   } finally {
     // Ending the session frees the lock.
-    await client.end();
+    await endConnection(client);
   }
 }
 

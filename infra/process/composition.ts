@@ -23,7 +23,7 @@ import { endsConnections, mailSettingsOf } from './mail-settings.ts';
 import { createMailLogins } from '../oauth/oauth-mail-logins.ts';
 import { createProviderAuthorizations } from '../oauth/provider-authorizations.ts';
 import { createProviderClients } from '../oauth/provider-client.ts';
-import { measureAppends } from '../observability/measured-event-store.ts';
+import { measureAppends } from '../observability/metrics.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { StoresOptions } from './start-stores.ts';
 import { leaseTimes, startLeases } from '../postgres/leases.ts';

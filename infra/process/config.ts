@@ -78,7 +78,7 @@ export function loadConfig(env: Environment): Config {
   const parsed = Settings.safeParse(values);
   if (!parsed.success) {
     const secrets = new Set<string>(described.filter(({ secret }) => secret).map(({ name }) => name));
-    sentences.push(...parsed.error.issues.map((issue) => sentenceOf(issue, values, secrets)));
+    sentences.push(...parsed.error.issues.map((issue) => issueSentence(issue, values, secrets)));
   }
   if (values['DATABASE_DIRECT_URL'] !== undefined && values['DATABASE_URL'] === undefined) {
     sentences.push(
@@ -125,7 +125,7 @@ function readSetting(
   }
 }
 
-function sentenceOf(
+function issueSentence(
   issue: z.core.$ZodIssue,
   values: Readonly<Record<string, string>>,
   secrets: ReadonlySet<string>,
@@ -200,4 +200,10 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     },
     webhookConcurrency: settings.WEBHOOK_CONCURRENCY,
   };
+}
+
+/** One sentence per error. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.sentences.join('\n');
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,7 @@
 /** `DATA_DIR` for a command: writable, or not yet created. */
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { pathExists } from '../platform/path-exists.ts';
 
 /** Creates the folder when missing. Throws one sentence when this process may not write in it. */
 export function openDataFolder(dataDir: string): void {
@@ -25,8 +24,8 @@ const CLUSTER = join('postgres', 'cluster');
  * For commands that require an existing gateway. Throws one sentence when its stores should be in `DATA_DIR`
  * but are not, as after a typo in the name. Writes nothing.
  */
-export async function requireGateway({ dataDir, database }: Config): Promise<void> {
-  if (database !== null || (await pathExists(join(dataDir, CLUSTER)))) return;
+export function requireGateway({ dataDir, database }: Config): void {
+  if (database !== null || existsSync(join(dataDir, CLUSTER))) return;
   throw new Error(`There is no gateway in ${dataDir}: set DATA_DIR to the folder of yours.`);
 }
 
@@ -37,9 +36,9 @@ export const UNFINISHED = 'postgres.unfinished';
  * Throws one sentence after an interrupted restore: a start would create an empty home beside the one to
  * restore.
  */
-export async function refuseUnfinishedRestore(dataDir: string): Promise<void> {
+export function refuseUnfinishedRestore(dataDir: string): void {
   const folder = join(dataDir, UNFINISHED);
-  if (!(await pathExists(folder))) return;
+  if (!existsSync(folder)) return;
   throw new Error(
     `A restore into ${dataDir} did not end: run it again, or remove ${folder} to begin an empty home.`,
   );

@@ -7,7 +7,7 @@ import { requireGateway } from './data-folder.ts';
 import { isAlive, readRunFile, type RunFacts } from './run-file.ts';
 
 /** The facts of the living process that owns `DATA_DIR`, or null. */
-export async function runningOwner(dataDir: string): Promise<RunFacts | null> {
+async function runningOwner(dataDir: string): Promise<RunFacts | null> {
   const facts = readRunFile(dataDir);
   return facts !== null && (await isAlive(facts)) ? facts : null;
 }
@@ -31,7 +31,7 @@ export async function forCommand(
   const owner = await runningOwner(config.dataDir);
   if (owner !== null) return { owner, config: beside(config, owner) };
   const complete = await withStores(config);
-  if (!mayMake) await requireGateway(complete);
+  if (!mayMake) requireGateway(complete);
   return { owner, config: complete };
 }
 

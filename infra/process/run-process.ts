@@ -2,10 +2,8 @@
  * The main function of `npm start` and `npm run store`: runs one process in its roles, configured by the
  * environment, until it is asked to end.
  */
-import { isUnfounded } from '../../commands/organisation/found-organisation.ts';
-import { newSetUpLink } from '../../commands/organisation/set-up-organisation.ts';
-import { loadConfig, type Environment, runsStoresOnly } from './config.ts';
-import { sentenceOf } from './config-sentences.ts';
+import { isUnfounded, newSetUpLink } from '../../commands/organisation/found-organisation.ts';
+import { type Environment, loadConfig, runsStoresOnly, sentenceOf } from './config.ts';
 import { endRequested } from './end-signals.ts';
 import { withStores } from './locate-stores.ts';
 import { type Gateway, startGateway } from './gateway.ts';

@@ -6,14 +6,12 @@ import { openDataFolder, refuseUnfinishedRestore } from './data-folder.ts';
 import type { Config } from './config.ts';
 import { openNodeAccess } from '../event-store/node/node-access.ts';
 import { type EventNode, startEventNode } from '../event-store/node/start-event-node.ts';
-import { reachEventStore } from '../event-store/reach-event-store.ts';
+import { reachDatabase, reachEventStore, whenReached } from './reach-stores.ts';
 import { freePort, portTaken, readPort, writePort } from '../platform/reserved-port.ts';
 import { openDirectConnection, refuseTransactionPooler } from '../postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { openPool } from '../postgres/pool.ts';
-import { reachDatabase } from '../postgres/reach-database.ts';
-import { whenReached } from './when-reached.ts';
 
 export interface StoresOptions {
   /** Stores without an address are embedded. */
@@ -22,8 +20,8 @@ export interface StoresOptions {
   /** Called before each long step. */
   readonly progress?: (step: string) => void;
   /**
-   * A start waits for an unreachable external store until this aborts, then throws its reason. Absent = an
-   * unreachable store is an error at once.
+   * A start waits for an unreachable external store. When this aborts, it is given up at its next step and the
+   * reason thrown. Absent = an unreachable store is an error at once.
    */
   readonly ending?: AbortSignal;
 }
@@ -41,12 +39,18 @@ export interface Stores {
 /** Serves the reads of the embedded event node; each uses one for a page at a time. */
 const NODE_CONNECTIONS = 8;
 
+/** Announces a long step. Throws the reason to end instead of beginning it. */
+function step({ ending, progress }: StoresOptions, name: string): void {
+  ending?.throwIfAborted();
+  progress?.(name);
+}
+
 /** Opens the stores in order and brings the schema up to date. The owner of the stack closes them. */
 export async function openStores(options: StoresOptions, opened: AsyncDisposableStack): Promise<Stores> {
   const { config, log } = options;
   openDataFolder(config.dataDir);
   const { databaseUrl, directUrl } = await openDatabase(options, opened);
-  options.progress?.('Bringing the database schema up to date');
+  step(options, 'Bringing the database schema up to date');
   await refuseTransactionPooler(directUrl);
   await migrate({ url: directUrl });
   const pool = openPool({ url: databaseUrl, log });
@@ -65,26 +69,27 @@ async function openDatabase(
   options: StoresOptions,
   opened: AsyncDisposableStack,
 ): Promise<{ databaseUrl: string; directUrl: string }> {
-  const { config, log, progress } = options;
+  const { config, log, ending } = options;
   if (config.database) {
     const { url: databaseUrl, directUrl } = config.database;
     for (const url of new Set([directUrl, databaseUrl]))
       await whenReached('database', () => reachDatabase(url), options);
     return { databaseUrl, directUrl };
   }
-  await refuseUnfinishedRestore(config.dataDir);
-  progress?.('Starting the embedded Postgres');
-  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  refuseUnfinishedRestore(config.dataDir);
+  step(options, 'Starting the embedded Postgres');
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log, ...(ending && { ending }) });
   opened.defer(() => postgres.stop());
   return { databaseUrl: postgres.url, directUrl: postgres.url };
 }
 
 async function openOwnNode(
-  { config, log, progress }: StoresOptions,
+  options: StoresOptions,
   { databaseUrl, directUrl }: { databaseUrl: string; directUrl: string },
   opened: AsyncDisposableStack,
 ): Promise<EventNode> {
-  progress?.('Starting the embedded event node');
+  step(options, 'Starting the embedded event node');
+  const { config, log } = options;
   const directConnection = () => openDirectConnection(directUrl, 'gateway event node');
   const portFile = join(config.dataDir, 'store-port');
   const port = config.storePort === 0 ? ((await readPort(portFile)) ?? (await freePort())) : config.storePort;

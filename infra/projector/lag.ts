@@ -1,7 +1,7 @@
-/** The lag of the read models, measured against the log: correct on every process, leader or not. */
-import type { Sql } from '../../commands/ports/ports.ts';
-import type { EventStore } from '../../commands/ports/event-store.ts';
+/** Measures the lag of the read models every second, on every process, for health and metrics. */
+import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 
 /** The limit of counted events; for a projection further behind, the count is a minimum. */
@@ -24,14 +24,14 @@ export interface ModelLag {
   readonly parked: number;
 }
 
-export interface LagParts {
+interface LagParts {
   readonly sql: Sql;
   readonly events: Pick<EventStore, 'readAll'>;
   readonly projections: readonly Projection[];
 }
 
 /** Measures every projection. Throws `store_unavailable`, or the error of a checkpoint the store refuses. */
-export async function measureLag({ sql, events, projections }: LagParts): Promise<readonly ModelLag[]> {
+async function measureLag({ sql, events, projections }: LagParts): Promise<readonly ModelLag[]> {
   const progress = await readProgress(sql, projections.map(checkpointKey));
   // Projections of one leader share a position, so this is nearly always one page.
   const pages = new Map<Position, readonly Waiting[]>();
@@ -67,3 +67,75 @@ const waitingAfter = async (events: LagParts['events'], position: Position): Pro
     position: event.position,
     storedAt: event.storedAt,
   }));
+
+const MEASURE_EVERY_MS = 1_000;
+/** A measurement older than this is outdated: everything stored since may be missing. */
+const TRUSTED_FOR_MS = 5_000;
+
+export interface ModelStatus {
+  readonly name: string;
+  /** Events stored and not applied; at most `MOST_COUNTED` are counted. */
+  readonly lagEvents: number;
+  /** Age of the oldest of them; while measurements fail, at least the time since the last one. */
+  readonly lagSeconds: number;
+  readonly parked: number;
+}
+
+interface ProgressWatchOptions extends LagParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after each measurement. */
+  readonly seen: (models: readonly ModelLag[]) => Promise<void>;
+}
+
+export class ProgressWatch {
+  readonly #options: ProgressWatchOptions;
+  #models: readonly ModelLag[] = [];
+  /** On the monotonic clock. */
+  #measuredAtMs = 0;
+
+  constructor(options: ProgressWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Measures once. Throws as `measureLag` and `seen` do. */
+  async measure(): Promise<void> {
+    const { clock, seen } = this.#options;
+    const askedAtMs = clock.elapsedMs();
+    this.#models = await measureLag(this.#options);
+    this.#measuredAtMs = askedAtMs;
+    await seen(this.#models);
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    let isKnown = true;
+    for (;;) {
+      await clock.sleep(MEASURE_EVERY_MS, signal);
+      if (signal.aborted) return;
+      try {
+        await this.measure();
+        isKnown = true;
+      } catch (error) {
+        // Logged once: the unavailable part reports its own failure as well.
+        if (isKnown) log.warn('projector: progress unknown', { error: String(error) });
+        isKnown = false;
+      }
+    }
+  }
+
+  /** `held`: the positions this process has applied since the last measurement, by key. */
+  status(held: ReadonlyMap<string, Position>): readonly ModelStatus[] {
+    const { clock } = this.#options;
+    const now = clock.now().getTime();
+    const unseenMs = clock.elapsedMs() - this.#measuredAtMs;
+    return this.#models.map(({ name, key, waiting, parked }) => {
+      const applied = held.get(key) ?? -1n;
+      const left = waiting.filter(({ position }) => position > applied);
+      const ageMs = left[0] ? now - left[0].storedAt.getTime() : 0;
+      const lagMs = Math.max(0, ageMs, unseenMs > TRUSTED_FOR_MS ? unseenMs : 0);
+      return { name, parked, lagEvents: left.length, lagSeconds: lagMs / 1_000 };
+    });
+  }
+}

@@ -4,8 +4,7 @@ import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { applyBatch, type Parked } from './apply-batch.ts';
-import { refuseCheckpointAhead } from './checkpoint-ahead.ts';
-import { type Checkpoints, lowest, readCheckpoints } from './checkpoints.ts';
+import { type Checkpoints, lowest, readCheckpoints, refuseCheckpointAhead } from './checkpoints.ts';
 import { ItemBuffer } from './item-buffer.ts';
 
 const AT_ONCE = 500;

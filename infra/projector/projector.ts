@@ -8,14 +8,12 @@ import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { pauseAfter } from '../concurrency/backoff.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { CheckpointAheadOfLog, refuseCheckpointAhead } from './checkpoint-ahead.ts';
-import { lowest, readCheckpoints } from './checkpoints.ts';
+import { CheckpointAheadOfLog, lowest, readCheckpoints, refuseCheckpointAhead } from './checkpoints.ts';
 import type { ModelLag } from './lag.ts';
 import { Lead, type LeadParts, type LeadWatch } from './lead.ts';
-import { LeaderLocks } from './leader-locks.ts';
+import { LeaderLocks, StalledLeader } from './leadership.ts';
 import { PositionWaiters } from './position-waiters.ts';
-import { type ModelStatus, ProgressWatch } from './progress-watch.ts';
-import { StalledLeader } from './stalled-leader.ts';
+import { type ModelStatus, ProgressWatch } from './lag.ts';
 import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './projection-tables.ts';
 
 /** How often a follower tries to lead, and a leader tries to lead the remaining projections. */
@@ -28,7 +26,7 @@ const PAUSES = { firstMs: 100, mostMs: 2_000 };
  */
 const GATHER_MS = 15;
 /** How often a process that does not lead reads the checkpoints while a caller waits. */
-const LOOK_EVERY_MS = 20;
+const POLL_EVERY_MS = 20;
 
 export interface ProjectorOptions extends LeadParts {
   readonly projections: readonly Projection[];
@@ -77,13 +75,13 @@ class RunningProjector implements Projector {
   readonly #stalled: StalledLeader;
   /** The positions of the projections led by this process, by key. */
   readonly #held = new Map<string, Position>();
-  #looking = false;
+  #polling = false;
   #running: Promise<unknown> = Promise.resolve();
 
   readonly readModels: ReadModels = {
     waitFor: (position, timeoutMs) => {
       const reached = this.#waiters.waitFor(position, timeoutMs);
-      if (!this.#leadsAll && !this.#looking) void this.#look();
+      if (!this.#leadsAll && !this.#polling) void this.#poll();
       return reached;
     },
   };
@@ -97,7 +95,7 @@ class RunningProjector implements Projector {
 
   async start(position: Position): Promise<void> {
     this.#waiters.move(position);
-    await this.#progress.look();
+    await this.#progress.measure();
     const { signal } = this.#ending;
     const leading = this.#options.leads === false ? [] : [this.#run()];
     this.#running = Promise.all([this.#progress.run(signal), ...leading]);
@@ -240,19 +238,19 @@ class RunningProjector implements Projector {
   }
 
   /** Reads the checkpoints while a caller waits. */
-  async #look(): Promise<void> {
-    this.#looking = true;
+  async #poll(): Promise<void> {
+    this.#polling = true;
     const { sql, clock, log } = this.#options;
     try {
       while (!this.#leadsAll) {
         this.#waiters.move(lowest((await readCheckpoints(sql, this.#keys)).values()));
         if (!this.#waiters.anyWaiting) return;
-        await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
+        await clock.sleep(POLL_EVERY_MS, this.#ending.signal);
       }
     } catch (error) {
       log.warn('projector: checkpoints not read', { error: String(error) });
     } finally {
-      this.#looking = false;
+      this.#polling = false;
     }
   }
 }

@@ -6,10 +6,9 @@ import type { Client } from 'pg';
 import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { Lead, type LeadParts } from './lead.ts';
-import { LeaderLocks } from './leader-locks.ts';
+import { LeaderLocks } from './leadership.ts';
 import { liveVersion, prepareTables } from './projection-tables.ts';
-import { dropShadows, finishShadows, makeShadows, type Pair, pairOf } from './shadow-tables.ts';
-import { swapShadows } from './swap-shadows.ts';
+import { dropShadows, finishShadows, makeShadows, type Pair, pairOf, swapShadows } from './shadow-tables.ts';
 
 /** One rebuild at a time, for any models: the copies share a schema. */
 const LOCK = 'rebuild';

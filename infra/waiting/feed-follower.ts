@@ -159,7 +159,7 @@ export class FeedFollower implements ChangeFeed {
 /** Reads changes that are no longer in memory from the mailbox's own streams, one for each day. */
 const DAY_MS = 86_400_000;
 
-export interface EarlierParts {
+interface EarlierParts {
   readonly events: Pick<EventStore, 'readStream'>;
   readonly clock: Pick<Clock, 'now'>;
   /** The changes an event contains. */
@@ -171,7 +171,7 @@ export interface EarlierParts {
  * the place, plus one day on either side: around midnight the writing processes may disagree on the day.
  * Throws `store_unavailable`.
  */
-export async function readEarlierChanges(
+async function readEarlierChanges(
   { events, clock, changesOf }: EarlierParts,
   mailboxId: string,
   place: FeedPlace,

@@ -3,8 +3,13 @@
  * stream it writes, so an event is queued exactly once, whichever process dies when.
  */
 import type { Client } from 'pg';
-import { type Author, envelope, loadAggregate, newEvents } from '../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import {
+  type Author,
+  envelope,
+  loadAggregate,
+  newEvents,
+  systemAuthor,
+} from '../../commands/kernel/decide-and-append.ts';
 import {
   type EventStore,
   type ExpectedRevision,
@@ -20,7 +25,7 @@ import type { Subscriber } from '../../commands/webhooks/match-event.ts';
 import { listNumberedEndpoints } from '../../projections/webhook-queries.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { ItemBuffer } from '../projector/item-buffer.ts';
-import { LeaderLocks } from '../projector/leader-locks.ts';
+import { LeaderLocks } from '../projector/leadership.ts';
 import { type OrgDeliveries, QueuePlan } from './queue-plan.ts';
 
 const LOCK = 'webhook_queue';

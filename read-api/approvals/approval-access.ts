@@ -1,12 +1,11 @@
 /** Access to one approval, and the record of approvals shown without a grant on the mailbox (`contract.md` 3 and 12). */
 import type { Context } from '../../commands/kernel/capability.ts';
-import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
+import { approvalIdOf, operation, operationOfApproval } from '../../commands/operations/operation.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { z } from 'zod';
 import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/values/errors.ts';
-import { operation } from '../../commands/operations/operation.ts';
 
 export interface SeenOperation {
   readonly id: string;

@@ -1,6 +1,6 @@
 /** GET /approvals/:approval_id/attachments/:index: an attachment of a send, exactly the bytes that were or would be sent. */
 import { z } from 'zod';
-import { ByteAnswer, safeMediaType } from '../../commands/kernel/byte-answer.ts';
+import { ByteAnswer, safeMediaType } from '../../commands/values/byte-streams.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import { openManifest, type SendManifest } from '../../commands/operations/manifest.ts';

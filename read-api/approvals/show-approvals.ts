@@ -15,8 +15,7 @@ import {
   ListedApproval,
   listedApproval,
 } from '../../commands/operations/approval-payload.ts';
-import { operation, type OperationState } from '../../commands/operations/operation.ts';
-import { approvalIdOf } from '../../commands/operations/operation-id.ts';
+import { approvalIdOf, operation, type OperationState } from '../../commands/operations/operation.ts';
 import {
   type ApprovalFilter,
   type ApprovalPage,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
-import { InstantField } from '../../commands/values/future-instant.ts';
+import { InstantField } from '../../commands/values/input-fields.ts';
 import { type AuditFilter, getAudit, listAudit } from '../../projections/audit-queries.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../paging/page.ts';
 import { AuditLine, AuditOutcomeField, showLine } from './audit-line.ts';

@@ -3,10 +3,13 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../commands/ports/directory.ts';
 import { notFound } from '../../commands/values/errors.ts';
-import { requireSession } from '../../commands/kernel/step-up.ts';
-import { SESSION_IDLE_MS } from '../../commands/accounts/session.ts';
-import { describeSession, Session } from '../../commands/accounts/session-payload.ts';
-import { openSessionsOf } from '../../commands/accounts/end-sessions.ts';
+import { requireSession } from '../../commands/kernel/live-caller.ts';
+import {
+  describeSession,
+  openSessionsOf,
+  Session,
+  SESSION_IDLE_MS,
+} from '../../commands/accounts/session.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 

@@ -4,9 +4,8 @@ import { type Context, defineCapability } from '../../commands/kernel/capability
 import { GatewayError } from '../../commands/values/errors.ts';
 import { looksIntoText } from '../../commands/mail/matches.ts';
 import type { Scope } from '../../commands/values/scopes.ts';
-import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { MailboxIdParameter } from '../../commands/mail/select.ts';
-import { placeIn } from '../../commands/messages/selection.ts';
+import { placeIn } from '../../commands/messages/prepare-operation.ts';
 import { cursorAfter, encodeWaitCursor } from '../../commands/feed/wait-cursor.ts';
 import { fitTogether } from '../messages/answer-size.ts';
 import {
@@ -18,8 +17,7 @@ import {
   hasOffsets,
   textFor,
 } from '../messages/body-choice.ts';
-import { withFirstContacts } from '../messages/first-contacts.ts';
-import { DEPTH_OF, type Message, VIEWS, type Viewing, viewOf } from '../messages/message-view.ts';
+import { DEPTH_OF, type Message, VIEWS, type Viewing } from '../messages/message-view.ts';
 import { mailboxOf, MessagePage, readMessages, recordBodies } from '../messages/read-messages.ts';
 import {
   checkSelectFields,
@@ -29,7 +27,7 @@ import {
   SCOPE_OF,
   selectTypeOf,
 } from './query-select.ts';
-import { showTexts } from '../messages/show-texts.ts';
+import { showMessages } from '../messages/show-messages.ts';
 
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,
@@ -141,28 +139,19 @@ async function readByIds(context: Context, input: Input, ids: readonly string[])
     mail.fetch(refs, DEPTH_OF[view], textChars, bodySource),
   );
   const present = found.filter((message) => message !== null);
-  const plain: Viewing = { mailbox, access, locators: ports.locators, view, body };
-  const viewing = await withFirstContacts(context, plain, present);
+  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body };
   if (body && present.length > 0) await recordBodies(context, viewing, present);
   const page = { next_cursor: null, limit, as_of: asOf };
   if (view === 'count') return { items: [], page, count: present.length, exact: true };
-  const texts = await showTexts(ports.markup, viewing, present);
-  const items = ids.map((id, index) => itemOf(viewing, id, found[index] ?? null, texts));
+  const { show } = await showMessages(ports, viewing, present);
+  const items = ids.map((id, index) => {
+    const message = found[index] ?? null;
+    return message === null ? staleItem(id) : show(message);
+  });
   return { items: [...fitTogether(items)], page };
 }
 
-const itemOf = (
-  viewing: Viewing,
-  id: string,
-  message: FetchedMessage | null,
-  texts: Awaited<ReturnType<typeof showTexts>>,
-): Message =>
-  message
-    ? viewOf(viewing, message, texts.get(message))
-    : {
-        id,
-        error: {
-          code: 'message_stale',
-          message: 'The message moved or is gone; query again for its new id.',
-        },
-      };
+const staleItem = (id: string): Message => ({
+  id,
+  error: { code: 'message_stale', message: 'The message moved or is gone; query again for its new id.' },
+});

@@ -12,7 +12,7 @@ import {
   type Surface,
   tokenOfSession,
 } from './presented-credential.ts';
-import { recordRefusal, requestAuthor } from '../../commands/kernel/record-refusal.ts';
+import { recordRefusal, requestAuthor } from '../../commands/kernel/access-events.ts';
 
 const SURFACES: readonly Surface[] = ['rest', 'mcp'];
 const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
@@ -60,7 +60,8 @@ export class Authenticator {
    * token is recorded; any other is counted by its source.
    */
   async callerOf(credentials: Credentials): Promise<Caller> {
-    if (!this.#ports.directory.isCurrent) {
+    const { directory } = this.#ports;
+    if (!directory.isCurrent && !(await directory.untilCurrent())) {
       throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
     }
     let presented: Presented | null = null;

@@ -1,11 +1,11 @@
 /** JSON Schemas of the OpenAPI document; a schema shared by several operations is a component. */
 import { z } from 'zod';
-import { Session } from '../../commands/accounts/session-payload.ts';
+import { Session } from '../../commands/accounts/session.ts';
 import { AttachmentInput, Headers, PatchFields } from '../../commands/drafts/draft-input.ts';
 import { AddressInput } from '../../commands/drafts/mail-address.ts';
 import { ActOperation } from '../../commands/email/act-operations.ts';
 import { Attachment, Draft, DraftContent, SkippedRecipient } from '../../commands/operations/draft-shape.ts';
-import { GrantQuotas } from '../../commands/kernel/grant-quotas.ts';
+import { GrantQuotas } from '../../commands/kernel/access.ts';
 import { FilterSchema } from '../../commands/mail/mail-filter.ts';
 import { PolicyCondition, PolicyEffect, PolicyRule } from '../../commands/values/policy-document.ts';
 import { Cardinality } from '../../commands/mail/select.ts';
@@ -21,7 +21,7 @@ import { Summary } from '../../commands/operations/operation-events.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
 import { Agent } from '../../commands/organisation/add-agent.ts';
 import { Token } from '../../commands/organisation/manage-tokens.ts';
-import { OrgPolicy } from '../../commands/policy/put-policy.ts';
+import { OrgPolicy } from '../../commands/policy/set-policy.ts';
 import { ApprovalPreview } from '../approvals/preview/approval-preview.ts';
 import { AuditLine } from '../audit/audit-line.ts';
 import { Body } from '../messages/message-body.ts';

@@ -43,7 +43,12 @@ export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: A
           position = reached;
         },
       });
-      sendOutcome(response, route, { output, position, replayed: false, stale: false }, ports.server.logId);
+      sendOutcome(
+        response,
+        route,
+        { output, json: null, position, replayed: false, stale: false },
+        ports.server.logId,
+      );
     } catch (error) {
       if (error instanceof GatewayError && ERROR_TABLE[error.code].status === 429) {
         ports.accessLog.countRefusal(error.code, source);

@@ -1,9 +1,8 @@
 /** Every route of `/api/v1` that needs no bearer (`contract.md` 18). */
-import { resetPassword } from '../../commands/accounts/change-password.ts';
-import { readPasswordLink } from '../../commands/accounts/read-password-link.ts';
+import { readPasswordLink, resetPassword } from '../../commands/accounts/change-password.ts';
 import { signIn } from '../../commands/accounts/sign-in.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
-import { setUpOrganisation } from '../../commands/organisation/set-up-organisation.ts';
+import { setUpOrganisation } from '../../commands/organisation/found-organisation.ts';
 import { z } from 'zod';
 import type { ServerInfo } from '../../commands/ports/ports.ts';
 import { definePublicRoute, type Routes } from '../../commands/kernel/public-route.ts';

@@ -1,7 +1,7 @@
 /** Reads the body of a POST directly: no middleware has parsed, copied or buffered it before. */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { UploadedBytes } from '../../commands/values/uploaded-bytes.ts';
+import type { UploadedBytes } from '../../commands/values/byte-streams.ts';
 
 /**
  * The whole body. Throws `payload_too_large` as soon as it is known to exceed `maxBytes`, and

@@ -8,8 +8,8 @@ import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
 export const API_PATH = '/api/v1';
 
 /** Written as bytes, not as text: Node copies a long text to three times its size. */
-function send(response: ServerResponse, status: number, value: unknown): void {
-  const body = Buffer.from(JSON.stringify(value));
+function send(response: ServerResponse, status: number, json: string): void {
+  const body = Buffer.from(json);
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.writeHead(status, {
@@ -26,7 +26,7 @@ export function sendOutcome(
   outcome: Outcome,
   logId: string,
 ): void {
-  const { output, position, replayed, stale } = outcome;
+  const { output, json, position, replayed, stale } = outcome;
   if (position !== null) response.setHeader('Position', writePosition(logId, position));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (stale) response.setHeader('Stale', 'true');
@@ -34,7 +34,7 @@ export function sendOutcome(
   const status = rest?.status ?? 200;
   if (status === 201 && rest?.location) response.setHeader('Location', `${API_PATH}${rest.location(output)}`);
   if (status !== 204) {
-    send(response, status, output);
+    send(response, status, json ?? JSON.stringify(output));
     return;
   }
   response.writeHead(204);
@@ -51,7 +51,7 @@ export function sendError(response: ServerResponse, error: unknown, requestId: s
   if (body.retry_after_seconds !== undefined) {
     response.setHeader('Retry-After', String(Math.ceil(body.retry_after_seconds)));
   }
-  send(response, body.status, { error: body });
+  send(response, body.status, JSON.stringify({ error: body }));
 }
 
 /**

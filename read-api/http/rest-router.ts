@@ -1,6 +1,6 @@
 /** The REST adapter: a route per capability of the registry, translation only. */
 import express, { type NextFunction, type Request as HttpRequest, type Response, type Router } from 'express';
-import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
+import type { ByteAnswer } from '../../commands/values/byte-streams.ts';
 import type { Capability, Request } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
@@ -12,7 +12,7 @@ import { effectOf, leastEffectOf } from '../capability-registry.ts';
 import type { RequestGate } from './request-gate.ts';
 import { goneSignal } from './disconnect-signal.ts';
 import { answerPublicRoute } from './public-face.ts';
-import { credentialOf, recordRefusal, requestAuthor } from '../../commands/kernel/record-refusal.ts';
+import { credentialOf, recordRefusal, requestAuthor } from '../../commands/kernel/access-events.ts';
 import { factsOf, surfaceOf } from './request-facts.ts';
 import { ClientGone } from './request-body.ts';
 import { keyOf, RequestInput, withBodyPaths } from './request-input.ts';

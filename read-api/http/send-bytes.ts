@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { encodeExtended } from 'content-disposition';
-import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
+import type { ByteAnswer } from '../../commands/values/byte-streams.ts';
 import { safeFilename } from '../../commands/mail/safe-filename.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { goneSignal } from './disconnect-signal.ts';

@@ -4,10 +4,9 @@ import { defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { MailboxIdParameter, MessageId } from '../../commands/mail/select.ts';
 import { bodyFields, BodyOffset, bodyScopes, bodyWindow, hasOffsets, textFor } from './body-choice.ts';
-import { withFirstContacts } from './first-contacts.ts';
-import { DEPTH_OF, Message, type Viewing, viewOf } from './message-view.ts';
+import { DEPTH_OF, Message, type Viewing } from './message-view.ts';
 import { recordBodies } from './read-messages.ts';
-import { showTexts } from './show-texts.ts';
+import { showMessages } from './show-messages.ts';
 import { orStale, requestedMessage } from './requested-message.ts';
 
 const Input = z.strictObject({
@@ -41,11 +40,10 @@ export const getMessage = defineCapability<Input, Message>({
       mail.fetch([ref], DEPTH_OF.full, textChars, bodySource),
     );
     const message = await orStale(context, requested, fetched);
-    const plain: Viewing = { mailbox, access, locators: ports.locators, view: 'full', body };
-    const viewing = await withFirstContacts(context, plain, [message]);
-    const texts = await showTexts(ports.markup, viewing, [message]);
+    const viewing: Viewing = { mailbox, access, locators: ports.locators, view: 'full', body };
+    const { show } = await showMessages(ports, viewing, [message]);
     if (body) await recordBodies(context, viewing, [message]);
-    return viewOf(viewing, message, texts.get(message));
+    return show(message);
   },
 });
 

@@ -1,6 +1,6 @@
 /** A message as stored on the mail server (RFC 5322). */
 import { z } from 'zod';
-import { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
+import { ByteAnswer } from '../../commands/values/byte-streams.ts';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { rawBytes } from '../../commands/kernel/received-part.ts';
 import { MailboxIdParameter, MessageId } from '../../commands/mail/select.ts';

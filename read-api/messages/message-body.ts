@@ -1,6 +1,6 @@
 /** The readable body of a message: a window of its text, with quoted history marked and never removed. */
 import { z } from 'zod';
-import { type FetchedText, TEXT_NOTES, type TextNote } from '../../commands/mail/fetched-text.ts';
+import { type FetchedText, TEXT_NOTES, type TextNote } from '../../commands/mail/message.ts';
 import { htmlToText } from '../../commands/html/html-text.ts';
 import type { InlineImages, Markup } from '../../commands/ports/markup.ts';
 import { BODY_FORMATS, type BodyFormat, type BodyWindow } from './body-choice.ts';

@@ -1,4 +1,4 @@
-/** One page of messages; the list route and email.query share it. */
+/** One page of messages: the list of a folder, and the answer of email.query. */
 import { looksIntoText } from '../../commands/mail/matches.ts';
 import { z } from 'zod';
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
@@ -8,15 +8,17 @@ import { notFound } from '../../commands/values/errors.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { MailQuery, Order } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { keysetOf } from '../../commands/mail/message-order.ts';
-import { asReached, searchedFolders } from '../../commands/kernel/searched-folders.ts';
+import { keysetOf } from '../../commands/mail/query.ts';
+import { asReached, searchedFolders } from '../../commands/kernel/folders.ts';
 import { cursorAfter, encodeWaitCursor } from '../../commands/feed/wait-cursor.ts';
-import { decodeCursor, encodeCursor, type CursorBinding, Page } from '../paging/page.ts';
+import { type CursorBinding, decodeCursor, encodeCursor, Page, pageFields } from '../paging/page.ts';
 import { howManyFit } from './answer-size.ts';
-import { type BodyWindow, textFor } from './body-choice.ts';
-import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from './message-view.ts';
-import { withFirstContacts } from './first-contacts.ts';
+import { bodyFields, bodyScopes, type BodyWindow, bodyWindow, cappedLimit, textFor } from './body-choice.ts';
+import { DEPTH_OF, Message, messageId, type View, type Viewing } from './message-view.ts';
+import { showMessages } from './show-messages.ts';
 import { showPage } from './recent-pages.ts';
+import { defineCapability } from '../../commands/kernel/capability.ts';
+import { FolderArgument, MailboxIdParameter } from '../../commands/mail/select.ts';
 
 /** A conversation of matching messages: ids newest first, and the newest message as a summary. */
 export const ThreadItem = z.object({
@@ -34,7 +36,7 @@ export const MessagePage = z.object({
 });
 export type MessagePage = z.output<typeof MessagePage>;
 
-export interface MessageRequest {
+interface MessageRequest {
   readonly route: string;
   readonly mailboxId: string;
   readonly folder: string | undefined;
@@ -78,48 +80,42 @@ export async function readMessages(context: Context, request: MessageRequest): P
     byThread: view === 'threads',
   };
   const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
-  const { answer, items: shown } = await showPage(context, viewing, query);
+  const { answer, items: shown, json } = await showPage(context, viewing, query);
   const fitting = answer.threads ? answer.messages.length : howManyFit(shown);
   const kept = answer.messages.slice(0, fitting);
   // The count alone, or an empty page, reveals whether a message contains a word.
   const isRead = looksIntoText(filter) || (request.body !== null && kept.length > 0);
   if (isRead) await recordBodies(context, viewing, kept);
+  const page = {
+    next_cursor: nextCursor(context, { binding, order, kept, answer }),
+    limit: request.limit,
+    as_of: encodeWaitCursor(ports.server.logId, cursorAfter(answer.asOf, ports.clock.now())),
+    evaluated_by: answer.evaluatedBy,
+  };
+  if (json !== undefined) context.noteJson(`{"items":${json},"page":${JSON.stringify(page)}}`);
   return {
-    items: answer.threads
-      ? await showThreads(context, viewing, answer.threads)
-      : fitting === shown.length
-        ? shown
-        : shown.slice(0, fitting),
-    page: {
-      next_cursor: nextCursor(context, { binding, order, kept, answer }),
-      limit: request.limit,
-      as_of: encodeWaitCursor(ports.server.logId, cursorAfter(answer.asOf, ports.clock.now())),
-      evaluated_by: answer.evaluatedBy,
-    },
+    items: answer.threads ? await showThreads(context, viewing, answer.threads) : shown.slice(0, fitting),
+    page,
     ...(view === 'count' ? { count: answer.count ?? 0, exact: answer.isExact ?? true } : {}),
   };
 }
 
 async function showThreads(
-  context: Context,
-  plain: Viewing,
+  { ports }: Context,
+  viewing: Viewing,
   threads: readonly (readonly FetchedMessage[])[],
 ): Promise<ThreadItem[]> {
-  const latest = threads.flatMap(([newest]) => newest ?? []);
-  const viewing = await withFirstContacts(context, plain, latest);
-  return threads.flatMap((thread) => threadOf(viewing, thread));
-}
-
-function threadOf(viewing: Viewing, thread: readonly FetchedMessage[]): readonly ThreadItem[] {
-  const [latest] = thread;
-  if (latest === undefined) return [];
-  return [
-    {
+  const newest = threads.flatMap(([first]) => first ?? []);
+  const { show } = await showMessages(ports, { ...viewing, view: 'summary', body: null }, newest);
+  return threads.flatMap((thread) => {
+    const [latest] = thread;
+    if (latest === undefined) return [];
+    return {
       thread_id: latest.threadId ?? null,
       message_ids: thread.map(({ ref }) => messageId(viewing, ref)),
-      latest: viewOf({ ...viewing, view: 'summary' }, latest),
-    },
-  ];
+      latest: show(latest),
+    };
+  });
 }
 
 interface Paged {
@@ -151,3 +147,37 @@ export const recordBodies = async (
     what: 'text',
   });
 };
+
+const Input = z.strictObject({
+  mailbox_id: MailboxIdParameter,
+  folder: FolderArgument.optional().describe('Role, fld_ id or path; the inbox when absent.'),
+  ...pageFields,
+  ...bodyFields,
+});
+type Input = z.output<typeof Input>;
+
+export const listMessages = defineCapability<Input, MessagePage>({
+  name: 'list_messages',
+  title: 'List messages',
+  summary: 'The messages of a folder, newest first.',
+  description: 'The messages of one folder, newest first. To filter or order them use email.query.',
+  effect: 'read',
+  access: { any: ['messages:read'], mailbox: (input) => input.mailbox_id, needs: bodyScopes },
+  rest: { method: 'get', path: '/mailboxes/:mailbox_id/messages' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: Input,
+  output: MessagePage,
+  handle: (input, context) =>
+    readMessages(context, {
+      route: 'messages',
+      mailboxId: input.mailbox_id,
+      folder: input.folder ?? 'inbox',
+      filter: {},
+      order: 'received_desc',
+      limit: cappedLimit(context, input, input.limit, 'limit'),
+      cursor: input.cursor,
+      view: 'summary',
+      body: bodyWindow(input),
+    }),
+});

@@ -3,14 +3,12 @@
  * used only while the mirror confirms its version (`MailQuery.knownVersion`), so it is never older.
  */
 import type { Context } from '../../commands/kernel/capability.ts';
-import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { MailAnswer, MailPort } from '../../commands/ports/mail-port.ts';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
-import { withFirstContacts } from './first-contacts.ts';
-import { type Message, type Viewing, viewOf } from './message-view.ts';
-import { showTexts } from './show-texts.ts';
+import type { Message, Viewing } from './message-view.ts';
+import { showMessages } from './show-messages.ts';
 
 /** A page of fifty takes about 100 KB. */
 const MOST_PAGES = 100;
@@ -22,6 +20,8 @@ interface RecentPage {
   readonly version: string;
   readonly next: MailAnswer['next'];
   readonly items: Message[];
+  /** The items as JSON, from the second request on. */
+  json: string | null;
 }
 
 const pagesOf = new WeakMap<MailPort, BoundedMap<string, RecentPage>>();
@@ -37,6 +37,8 @@ export interface ShownPage {
   readonly answer: MailAnswer;
   /** Shared between requests, so never changed. */
   readonly items: Message[];
+  /** The items as JSON, where they came from the cache. */
+  readonly json?: string;
 }
 
 /** The answer to a query with its messages in a view; the caller adds threads. */
@@ -49,31 +51,25 @@ export async function showPage(
   const { mailbox } = viewing;
   const pages = pagesOfPort(mail);
   const key = keyOf(viewing, query);
-  const recent = key === null ? undefined : pages.get(key);
-  const known = recent?.mailbox === mailbox ? recent : undefined;
+  const known = key === null ? undefined : pageOf(mailbox, pages.get(key));
   const answer = await mail.query(mailbox.id, known ? { ...query, knownVersion: known.version } : query);
-  if (known && answer.unchanged) return { answer: { ...answer, next: known.next }, items: known.items };
+  if (known && answer.unchanged) {
+    const { next, items } = known;
+    known.json ??= JSON.stringify(items);
+    return { answer: { ...answer, next }, items, json: known.json };
+  }
   if (answer.threads) return { answer, items: [] };
-  const { items, isKnown } = await show(context, viewing, answer.messages);
+  const { show, isKnown } = await showMessages(context.ports, viewing, answer.messages);
+  const items = answer.messages.map(show);
   const { next, version } = answer;
   if (key !== null && version !== undefined && isKnown && items.length <= MOST_MESSAGES) {
-    pages.set(key, { mailbox, version, next, items });
+    pages.set(key, { mailbox, version, next, items, json: null });
   }
   return { answer, items };
 }
 
-/** `isKnown` is false while the mirror is incomplete: first contacts are then unknown. */
-async function show(
-  context: Pick<Context, 'ports'>,
-  viewing: Viewing,
-  messages: readonly FetchedMessage[],
-): Promise<{ readonly items: Message[]; readonly isKnown: boolean }> {
-  const shown = await withFirstContacts(context, viewing, messages);
-  const texts = await showTexts(context.ports.markup, shown, messages);
-  const items = messages.map((message) => viewOf(shown, message, texts.get(message)));
-  const isKnown = shown.firstContacts !== undefined || viewing.view === 'ids' || messages.length === 0;
-  return { items, isKnown };
-}
+const pageOf = (mailbox: MailboxEntry, page: RecentPage | undefined): RecentPage | undefined =>
+  page?.mailbox === mailbox ? page : undefined;
 
 /**
  * Null for pages that are not cached: those with text, and the full view, on which a person may decide.

@@ -4,7 +4,7 @@ import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { MessageRef } from '../../commands/mail/message.ts';
-import { placeIn } from '../../commands/messages/selection.ts';
+import { placeIn } from '../../commands/messages/prepare-operation.ts';
 import { staleMessage } from '../../commands/messages/resolve-stale-id.ts';
 import { mailboxOf } from './read-messages.ts';
 

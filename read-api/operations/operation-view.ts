@@ -10,12 +10,13 @@ import {
 } from '../../commands/operations/operation.ts';
 import {
   approvalOfReply,
-  progressAt,
   approvalReply,
   approvalStatusOf,
+  countsOf,
+  OPERATION_STATES,
+  progressAt,
 } from '../../commands/operations/approval-reply.ts';
 import { isUnrun } from '../../commands/operations/approval-state.ts';
-import { countsOf, OPERATION_STATES } from '../../commands/operations/operation-progress.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import type { OperationRow } from '../../projections/operation-queries.ts';
 import { AuditLine } from '../audit/audit-line.ts';

@@ -6,7 +6,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import type { Scope } from '../../commands/values/scopes.ts';
 import { scopesOf } from '../../commands/messages/actions.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
-import { countsOf } from '../../commands/operations/operation-progress.ts';
+import { countsOf } from '../../commands/operations/approval-reply.ts';
 import { WORDS } from '../../commands/messages/resolve-actions.ts';
 import { Operation } from './operation-view.ts';
 import { findOperation, type FoundOperation, showOperation } from './show-operation.ts';

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { type Aggregate, streamOf } from '../../commands/kernel/decide-and-append.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { type EventDefinition, type PastFact, readEvent } from '../../commands/values/event.ts';
-import { InstantField } from '../../commands/values/future-instant.ts';
+import { InstantField } from '../../commands/values/input-fields.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 

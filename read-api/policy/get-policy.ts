@@ -4,7 +4,7 @@ import { defineCapability } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import { organisation } from '../../commands/organisation/organisation.ts';
 import { policy, type PolicySet, type PolicyVersion } from '../../commands/policy/policy-events.ts';
-import { describePolicy, OrgPolicy } from '../../commands/policy/put-policy.ts';
+import { describePolicy, OrgPolicy } from '../../commands/policy/set-policy.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
 import { type Aggregate, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { canonicalJson } from '../../commands/kernel/idempotency.ts';

@@ -9,7 +9,7 @@ import {
   decisionOver,
   type PolicyDecision,
 } from '../../commands/policy/decide-policy.ts';
-import type { PolicyFacts } from '../../commands/policy/policy-facts.ts';
+import type { PolicyFacts } from '../../commands/policy/decide-policy.ts';
 import { assertIdsKnown, PolicyDocument } from '../../commands/policy/policy-input.ts';
 import { Simulated, simulatedFacts } from './simulated-request.ts';
 

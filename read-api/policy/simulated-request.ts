@@ -10,7 +10,7 @@ import { sendContentOf } from '../../commands/sending/send-content.ts';
 import { ActOperation } from '../../commands/email/act-operations.ts';
 import type { Policy } from '../../commands/values/policy-document.ts';
 import { type Acting, factsOfSend } from '../../commands/policy/decide-for-caller.ts';
-import type { PolicyFacts } from '../../commands/policy/policy-facts.ts';
+import type { PolicyFacts } from '../../commands/policy/decide-policy.ts';
 
 const MAX_RECIPIENTS = 100;
 

@@ -7,9 +7,8 @@ import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { type ListedApproval, listedApproval } from '../../commands/operations/approval-payload.ts';
 import { approvalStatusOf } from '../../commands/operations/approval-reply.ts';
-import { operation, type OperationState } from '../../commands/operations/operation.ts';
+import { approvalIdOf, operation, type OperationState } from '../../commands/operations/operation.ts';
 import type { OperationEvent } from '../../commands/operations/operation-events.ts';
-import { approvalIdOf } from '../../commands/operations/operation-id.ts';
 import { findSuccessor } from '../../projections/approval-queries.ts';
 
 export interface ShownApproval {

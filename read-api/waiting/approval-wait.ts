@@ -6,7 +6,7 @@ import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import type { FeedPlace } from '../../commands/ports/change-feed.ts';
 import type { ListedApproval } from '../../commands/operations/approval-payload.ts';
-import { operationOfApproval } from '../../commands/operations/operation-id.ts';
+import { operationOfApproval } from '../../commands/operations/operation.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { recordSeen } from '../approvals/approval-access.ts';
 import { type ApprovalNews, loadApprovalNews } from './approval-news.ts';

@@ -29,9 +29,9 @@ export function mayCount(
 
 /**
  * True when this is the first report of the message in these folders, which are in order of preference: an arrival when none of
- * them had it before, changed flags in its canonical folder (`home-folder.ts`).
+ * them had it before, changed flags in its canonical folder (`inHomeOrder`).
  */
-export function isToldHere(
+export function isReportedHere(
   { folderNumber, alsoIn, kind, flagsBefore }: ObservedChange,
   searched: readonly number[],
 ): boolean {

@@ -7,11 +7,11 @@ import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { serverLeaves } from '../../commands/mail/matches.ts';
 import type { FeedPlace, ObservedChange } from '../../commands/ports/change-feed.ts';
-import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
-import { withFirstContacts } from '../messages/first-contacts.ts';
-import { type Message, viewOf } from '../messages/message-view.ts';
+import { searchedFolders } from '../../commands/kernel/folders.ts';
+import type { Message } from '../messages/message-view.ts';
+import { showMessages } from '../messages/show-messages.ts';
 import { mailboxOf } from '../messages/read-messages.ts';
-import { beginsToMatch, isToldHere, mayCount } from './begins-to-match.ts';
+import { beginsToMatch, isReportedHere, mayCount } from './begins-to-match.ts';
 import { type ChangedMessage, fetchOnce } from './fetch-once.ts';
 import type { Found, WaitSource } from './wait-for.ts';
 
@@ -73,8 +73,8 @@ async function findMessages(
   // After the messages: threads that merged meanwhile are one in both.
   const asked = await ports.mail.withThreadIds(mailboxId, filter);
   const plain = { mailbox, access, locators: ports.locators, view: 'summary', body: null } as const;
-  const viewing = await withFirstContacts(
-    context,
+  const { show } = await showMessages(
+    ports,
     plain,
     messages.filter((message) => message !== null),
   );
@@ -82,7 +82,7 @@ async function findMessages(
   for (const [index, { change }] of looked.entries()) {
     const message = messages[index] ?? null;
     if (message && beginsToMatch(change, message, asked, NO_SERVER)) {
-      const item = viewOf(viewing, message);
+      const item = show(message);
       if (!page.takes(item)) return { items: page.items, upTo: page.upTo ?? after, more: true };
     }
     page.upTo = change;
@@ -98,7 +98,7 @@ function candidateOf(
   filter: Filter,
 ): ChangedMessage[] {
   const folder = folders.get(change.folderNumber);
-  if (!folder || !mayCount(change, filter) || !isToldHere(change, [...folders.keys()])) return [];
+  if (!folder || !mayCount(change, filter) || !isReportedHere(change, [...folders.keys()])) return [];
   return [{ change, ref: { folder, uidValidity: change.uidValidity, uid: change.uid } }];
 }
 

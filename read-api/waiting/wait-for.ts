@@ -98,7 +98,7 @@ async function untilFound<Item>(
     } else {
       // The feed had no news of these ids up to there.
       at.place = later(at.place, { position: feed.reached, index: null });
-      callerNow(waiting);
+      await callerNow(waiting);
     }
     at.since = now;
     const leftMs = until - clock.elapsedMs();
@@ -118,11 +118,11 @@ async function look<Item>(
   now: Date,
 ): Promise<{ readonly reply: AwaitReply<Item> | null; readonly more: boolean }> {
   const moments = { since: at.since, now };
-  const { items, upTo, more, until = now } = await source.find(at.place, callerNow(waiting), moments);
+  const { items, upTo, more, until = now } = await source.find(at.place, await callerNow(waiting), moments);
   const place = later(at.place, upTo);
   if (items.length > 0) {
     // A caller who may no longer see them receives the position before them.
-    callerNow(waiting);
+    await callerNow(waiting);
     return {
       reply: { status: 'matched', items: [...items], cursor: cursorAt(waiting, { place, since: until }) },
       more,
@@ -156,9 +156,9 @@ export async function startOfAll(waiting: Waiting): Promise<Standing> {
 }
 
 /** The caller with current rights. Throws when the token, its grant or a scope has ended since. */
-function callerNow({ access, input, context }: Waiting): Caller {
+async function callerNow({ access, input, context }: Waiting): Promise<Caller> {
   const { directory, clock } = context.ports;
-  if (!directory.isCurrent) {
+  if (!directory.isCurrent && !(await directory.untilCurrent())) {
     throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
   }
   const caller = callerStanding(directory.state, context.caller, clock.now());

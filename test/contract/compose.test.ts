@@ -66,7 +66,7 @@ describe('docker-compose.yml', () => {
     return loadConfig(Object.fromEntries(filled) as Record<string, string>);
   };
 
-  it('runs the gateway twice, on stores of their own, with settings that it takes', () => {
+  it('runs two gateways on separate stores with settings that the schema accepts', () => {
     expect(gateways.map(([name]) => name)).to.have.length(2);
     const doors = gateways.flatMap(([, { ports }]) => ports ?? []);
     expect(new Set(doors).size).to.equal(2);
@@ -80,7 +80,7 @@ describe('docker-compose.yml', () => {
     expect(new Set(addresses).size, 'one address in every token').to.equal(1);
   });
 
-  it('names an event store address that the client takes', async () => {
+  it('names an event store address that the client accepts', async () => {
     for (const [, { environment }] of gateways) {
       const url = configOf(environment).eventStoreUrl ?? '';
       await EventStoreDBClient.connectionString(url).dispose();
@@ -89,7 +89,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('waits for parts that say how they are', () => {
+  it('waits for services that have a health check', () => {
     for (const [, { environment, depends_on = {}, ports = [] }] of gateways) {
       const { port } = configOf(environment);
       expect(ports[0]).to.match(new RegExp(`^127\\.0\\.0\\.1:\\d+:${String(port)}$`));
@@ -100,7 +100,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('lets nobody but the gateways reach the stores, and bounds what each part takes', () => {
+  it('connects only the gateways to the stores and limits the resources of each service', () => {
     const isGateway = (name: string): boolean => gateways.some(([gateway]) => gateway === name);
     for (const [name, { networks, ports, deploy }] of services) {
       if (isGateway(name)) expect(networks).to.have.members(['default', 'stores', 'metrics']);
@@ -110,7 +110,7 @@ describe('docker-compose.yml', () => {
     expect(compose.networks).to.have.all.keys('stores', 'metrics');
   });
 
-  it('has its metrics where a Prometheus of the network gets them, and on no port of the machine', () => {
+  it('exposes metrics to a Prometheus in the network and on no port of the host', () => {
     for (const [, { environment, ports = [] }] of gateways) {
       const { metricsHost, metricsPort } = configOf(environment);
       expect([metricsHost, metricsPort]).to.deep.equal(['0.0.0.0', 9464]);
@@ -139,13 +139,13 @@ describe('Dockerfile', () => {
     (names ?? '').split(' '),
   );
 
-  it('copies what the build context lets through, and no more', () => {
+  it('copies exactly the files that the build context allows', () => {
     const letThrough = readFileSync('.dockerignore', 'utf8').match(/(?<=^!).+$/gm);
     expect(copied).to.have.members(letThrough ?? []);
     expect(readdirSync('.')).to.include.members(copied);
   });
 
-  it('starts Node as npm start does', () => {
+  it('starts Node with the flags of npm start', () => {
     const { config, scripts } = StartedBy.parse(JSON.parse(readFileSync('package.json', 'utf8')));
     const [, command = ''] = /^CMD (.+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     expect(JSON.parse(command)).to.deep.equal([
@@ -158,7 +158,7 @@ describe('Dockerfile', () => {
     expect(environment).to.include(/MALLOC_ARENA_MAX=\d/.exec(scripts['start'] ?? '')?.[0] ?? 'nothing');
   });
 
-  it('asks for health where the gateway answers', async () => {
+  it('requests health at the address where the gateway answers', async () => {
     const [, command = ''] =
       /^HEALTHCHECK [^\[]+CMD (\[.+\])$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     const [program, ...args] = z.array(z.string()).parse(JSON.parse(command));
@@ -187,7 +187,7 @@ describe('Dockerfile', () => {
     }
   });
 
-  it('copies all that the gateway loads', function () {
+  it('copies every file that the gateway loads', function () {
     this.timeout(20_000);
     const image = mkdtempSync(join(tmpdir(), 'gateway-image-'));
     try {

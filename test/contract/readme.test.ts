@@ -43,7 +43,7 @@ describe('README.md', () => {
     expect(sh(script, { DATA_DIR: 'other' })).to.equal('mgw_rest mbx_other http://127.0.0.1:1/api/v1\n');
   });
 
-  it('prints a configuration for MCP clients from there', () => {
+  it('prints a configuration for MCP clients from DATA_DIR', () => {
     const url = FACTS.mcp_url;
     const headers = { Authorization: `Bearer ${FACTS.mcp_token}` };
     expect(JSON.parse(sh(blockWith('mcpServers'), { DATA_DIR: 'other' }))).to.deep.equal({

@@ -14,7 +14,7 @@ const cited = new Set(
 );
 
 describe('requirements', () => {
-  it('are each cited by a test once what they belong to exists', () => {
+  it('are each cited by a test when their capability exists', () => {
     const uncited = [...REQUIREMENTS]
       .filter(([id, [owners]]) => [owners].flat().some((owner) => registered.has(owner)) && !cited.has(id))
       .map(([id, [, text]]) => `${id}: ${text}`);
@@ -25,7 +25,7 @@ describe('requirements', () => {
     expect([...cited].filter((id) => !REQUIREMENTS.has(id))).to.deep.equal([]);
   });
 
-  it('leave no capability without a rule', () => {
+  it('cover every capability', () => {
     const owners = new Set([...REQUIREMENTS.values()].flatMap(([owner]) => owner));
     const unruled = capabilities.map(({ name }) => name).filter((name) => !owners.has(name));
     expect(unruled).to.deep.equal([]);

@@ -23,7 +23,7 @@ function settingsDocument(): string {
 }
 
 describe('docs/settings.md', () => {
-  it('says what the schema of the environment says', async () => {
+  it('lists the settings of the environment schema', async () => {
     if (process.env['GOLDEN'] === '1') await writeFile(FILE, settingsDocument());
     expect(await readFile(FILE, 'utf8')).to.equal(settingsDocument());
   });

@@ -27,8 +27,8 @@ const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): unknown =>
 const toolsOf = (surface: 'advertised' | 'granular'): readonly Capability[] =>
   capabilities.filter(({ tool }) => tool?.surface === surface);
 
-describe('the surface of the gateway', () => {
-  it(`is snake_case ${verifies('contract:0:snake-case')}`, () => {
+describe('the capabilities', () => {
+  it(`have names in snake_case ${verifies('contract:0:snake-case')}`, () => {
     const fields = capabilities.flatMap(({ input, output }) => [
       ...fieldsOf(schemaOf(input, 'input')),
       ...fieldsOf(schemaOf(output, 'output')),
@@ -37,7 +37,7 @@ describe('the surface of the gateway', () => {
     expect(fields.filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))).to.deep.equal([]);
   });
 
-  it(`takes no field that it does not know ${verifies('contract:0:unknown-fields')}`, () => {
+  it(`accept no unknown field ${verifies('contract:0:unknown-fields')}`, () => {
     for (const { name, input } of capabilities) {
       const { error } = input.safeParse({ misspelt: 1 });
       const unknown = error?.issues.filter(({ code }) => code === 'unrecognized_keys') ?? [];
@@ -45,7 +45,7 @@ describe('the surface of the gateway', () => {
     }
   });
 
-  it(`takes an Idempotency-Key on every write but a switch, a test, what is unused until something names it, and what a session does to itself ${verifies('contract:14:accepted')}`, () => {
+  it(`accept an Idempotency-Key on every write except switches, tests, unused objects and a session's own calls ${verifies('contract:14:accepted')}`, () => {
     const without = capabilities.filter(
       ({ effect, idempotency }) => effect === 'write' && idempotency.kind === 'none',
     );
@@ -63,7 +63,7 @@ describe('the surface of the gateway', () => {
     ]);
   });
 
-  it(`takes If-Match where the path names what has a version ${verifies('contract:0:if-match')}`, () => {
+  it(`accept If-Match when the path names a versioned object ${verifies('contract:0:if-match')}`, () => {
     const held = capabilities.filter(({ ifMatch }) => ifMatch);
     expect(held.map(({ rest }) => `${rest?.method ?? ''} ${rest?.path ?? ''}`)).to.have.members([
       'patch /mailboxes/:mailbox_id',
@@ -78,7 +78,7 @@ describe('the surface of the gateway', () => {
     ]);
   });
 
-  it(`keeps audit, tokens, agents and administration off MCP ${verifies('contract:0:rest-only')}`, () => {
+  it(`keep audit, tokens, agents and administration off MCP ${verifies('contract:0:rest-only')}`, () => {
     const names = capabilities.filter(({ tool }) => tool !== null).map(({ name }) => name);
     expect(names.filter((name) => /audit|token|agent|grant|mailbox|credential|role|openapi/.test(name))).to.deep.equal([]); // prettier-ignore
     const administrative = capabilities.filter(
@@ -90,7 +90,7 @@ describe('the surface of the gateway', () => {
     for (const { name, tool } of administrative) expect(tool, name).to.equal(null);
   });
 
-  it(`advertises tools by their scopes ${verifies('contract:16:advertised-scopes')}`, () => {
+  it(`advertise tools by their scopes ${verifies('contract:16:advertised-scopes')}`, () => {
     const catalogue = new ToolCatalogue(capabilities);
     const listed = (...scopes: readonly Scope[]): string[] => {
       const view = { caller: sampleCaller({ scopes }), advancedTools: false, revision: NEWEST_REVISION };
@@ -110,7 +110,7 @@ describe('the surface of the gateway', () => {
     expect(listed('messages:body', 'folders:manage')).to.deep.equal(always);
   });
 
-  it(`names a granular tool as the end of its route ${verifies('contract:16:granular-names')}`, () => {
+  it(`name a granular tool by the end of its route ${verifies('contract:16:granular-names')}`, () => {
     const lastSegment = ({ rest }: Capability): string => rest?.path.split('/').at(-1) ?? '';
     const granular = toolsOf('granular');
     expect(granular).to.have.length.above(5);
@@ -122,7 +122,7 @@ describe('the surface of the gateway', () => {
     ]);
   });
 
-  it(`describes every tool for a model ${verifies('contract:16:tool-description')}`, () => {
+  it(`describe every tool for a model ${verifies('contract:16:tool-description')}`, () => {
     for (const { name, title, description } of [...toolsOf('advertised'), ...toolsOf('granular')]) {
       expect(title, name).to.match(/^[A-Z].{3,}/);
       expect(description.length, name).to.be.above(title.length);

@@ -1,17 +1,15 @@
 import { expect } from 'chai';
-import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { decideAndAppend, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { account, registerAccount } from '../../commands/accounts/account.ts';
-import { mintToken } from '../../commands/organisation/mint-token.ts';
+import { issueToken, mintToken, token as tokenAggregate } from '../../commands/organisation/token.ts';
 import { createOrganisation, organisation } from '../../commands/organisation/organisation.ts';
-import { issueToken, token as tokenAggregate } from '../../commands/organisation/token.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
-describe('who may do what', function () {
+describe('access rights', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -78,7 +76,7 @@ describe('who may do what', function () {
     return secret;
   };
 
-  it(`hides another organisation's objects exactly like unknown ones ${verifies('contract:3:foreign-404', 'contract:12:own-org')}`, async () => {
+  it(`hide another organisation's objects exactly like unknown ones ${verifies('contract:3:foreign-404', 'contract:12:own-org')}`, async () => {
     const stranger = await otherOrganisation();
     const unknown = await gateway.rest('GET', '/mailboxes/mbx_unknown', undefined, { token: stranger });
     const routes: [string, string, unknown][] = [
@@ -107,7 +105,7 @@ describe('who may do what', function () {
     expect(mailboxes.body.items).to.deep.equal([]);
   });
 
-  it('refuses a revoked token at once, and records the refusal', async () => {
+  it('refuse a revoked token at once and record the refusal', async () => {
     const { id, token } = await agentToken(['messages:read']);
     expect((await gateway.rest('GET', '/identity', undefined, { token })).status).to.equal(200);
     expect((await gateway.rest('DELETE', `/tokens/${id}`)).status).to.equal(204);
@@ -117,7 +115,7 @@ describe('who may do what', function () {
     expect(refused.headers.get('www-authenticate')).to.include('invalid_token');
   });
 
-  it('refuses an expired token', async () => {
+  it('refuse an expired token', async () => {
     const { token } = await agentToken(['messages:read'], {
       expires_at: new Date(Date.now() + 1_500).toISOString(),
     });
@@ -127,7 +125,7 @@ describe('who may do what', function () {
     expect(refused.body.error).to.include({ status: 401, code: 'token_expired' });
   });
 
-  it(`shows a token once, keeps tokens inside their issuer, and lists them without secrets ${verifies('contract:17:tokens', 'contract:17:route-tokens', 'contract:2:shown-once')}`, async () => {
+  it(`show a token once, keep tokens inside their issuer and list them without secrets ${verifies('contract:17:tokens', 'contract:17:route-tokens', 'contract:2:shown-once')}`, async () => {
     const made = await gateway.rest(
       'POST',
       '/tokens',
@@ -162,7 +160,7 @@ describe('who may do what', function () {
     expect(listed.body.items.map((item: { id: string }) => item.id)).to.include(made.body.id);
   });
 
-  it(`takes a grant away from the agent within the same second ${verifies('contract:3:foreign-404', 'contract:3:verb-missing', 'contract:17:grants', 'contract:17:route-mailbox-grants')}`, async () => {
+  it(`end for the agent within the same second when a grant is revoked ${verifies('contract:3:foreign-404', 'contract:3:verb-missing', 'contract:17:grants', 'contract:17:route-mailbox-grants')}`, async () => {
     const { token } = await agentToken(['messages:read', 'folders:read']);
     const list = () => gateway.rest('GET', `/mailboxes/${mailboxId}/messages`, undefined, { token });
     expect((await list()).status).to.equal(200);
@@ -191,7 +189,7 @@ describe('who may do what', function () {
     expect((await list()).status).to.equal(200);
   });
 
-  it(`binds a grant to folder roles, source and destination, and hides the others ${verifies('contract:17:route-agents', 'contract:3:folder-unknown')}`, async () => {
+  it(`bind a grant to folder roles, source and destination, and hide other folders ${verifies('contract:17:route-agents', 'contract:3:folder-unknown')}`, async () => {
     const agent = await gateway.rest('POST', '/agents', { name: 'Inbox only' });
     await gateway.rest('POST', `/mailboxes/${mailboxId}/grants`, {
       principal_id: agent.body.id,
@@ -222,7 +220,7 @@ describe('who may do what', function () {
     expect(roles.body.error.code).to.equal('insufficient_scope');
   });
 
-  it(`manages a mailbox with ETag and If-Match, and undoes its removal ${verifies('contract:0:mailbox-deleted', 'contract:0:if-match', 'contract:17:route-mailboxes')}`, async () => {
+  it(`manage a mailbox with ETag and If-Match and restore it when its removal is undone ${verifies('contract:0:mailbox-deleted', 'contract:0:if-match', 'contract:17:route-mailboxes')}`, async () => {
     const path = `/mailboxes/${mailboxId}`;
     const read = await gateway.rest('GET', path);
     const etag = read.headers.get('etag') ?? '';
@@ -259,7 +257,7 @@ describe('who may do what', function () {
     expect((await gateway.rest('GET', `${path}/messages`)).status).to.equal(200);
   });
 
-  it(`pauses and resumes a mailbox ${verifies('contract:4:mailbox-paused')}`, async () => {
+  it(`pause and resume a mailbox ${verifies('contract:4:mailbox-paused')}`, async () => {
     const path = `/mailboxes/${mailboxId}`;
     expect((await gateway.rest('PATCH', path, { paused: true })).body.state).to.equal('paused');
     expect((await gateway.rest('GET', `${path}/messages`)).body.error.code).to.equal('conflict');
@@ -267,7 +265,7 @@ describe('who may do what', function () {
     await gateway.waitForState(mailboxId, 'connected');
   });
 
-  it(`tests a connection and never tells a password ${verifies('contract:17:route-mailbox-connection-tests')}`, async () => {
+  it(`test a connection and never return a password ${verifies('contract:17:route-mailbox-connection-tests')}`, async () => {
     const path = `/mailboxes/${mailboxId}/connection-tests`;
     const stored = await gateway.rest('POST', path, {});
     expect(stored.body.imap).to.include({ ok: true });
@@ -279,7 +277,7 @@ describe('who may do what', function () {
     expect(JSON.stringify(wrong.body)).not.to.include('wrong password!');
   });
 
-  it('refuses control characters where a name is asked for', async () => {
+  it('refuse control characters in names', async () => {
     const names: [string, string, object][] = [
       ['PUT', `/mailboxes/${mailboxId}/folder-roles`, { important: { create: 'a\u0000b' } }],
       ['POST', '/agents', { name: 'a\r\nb' }],
@@ -296,7 +294,7 @@ describe('who may do what', function () {
     }
   });
 
-  it(`maps and creates folder roles ${verifies('contract:4:role-missing', 'contract:17:folder-roles', 'contract:17:route-mailbox-folder-roles')}`, async () => {
+  it(`map and create folder roles ${verifies('contract:4:role-missing', 'contract:17:folder-roles', 'contract:17:route-mailbox-folder-roles')}`, async () => {
     const path = `/mailboxes/${mailboxId}/folder-roles`;
     const before = await gateway.rest('GET', path);
     expect(before.body.archive).to.match(/^fld_/);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
@@ -20,7 +20,7 @@ const QUESTION = [
   '',
 ].join('\r\n');
 
-describe('drafts written and sent by email.act', function () {
+describe('email.act on drafts', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
@@ -84,7 +84,7 @@ describe('drafts written and sent by email.act', function () {
     return String(body.token);
   };
 
-  it(`creates, edits, sends and tells of it as an operation ${verifies('contract:6:draft-operations', 'contract:6:operation-read')}`, async () => {
+  it(`creates, edits and sends a draft and reports an operation ${verifies('contract:6:draft-operations', 'contract:6:operation-read')}`, async () => {
     const subject = `Act ${randomUUID()}`;
     const created = await fine(newDraft(subject));
     expect(created).to.deep.include({ status: 'completed', results: [] });
@@ -124,7 +124,7 @@ describe('drafts written and sent by email.act', function () {
     expect(await code({ type: 'draft_send', draft_id: reply.draft_id })).to.equal('409 draft_locked');
   });
 
-  it(`tells whom an answer cannot go to ${verifies('contract:7:skipped-recipients')}`, async () => {
+  it(`reports the recipients that an answer cannot reach ${verifies('contract:7:skipped-recipients')}`, async () => {
     const head = 'From: <"john doe"@example.org>\r\nTo: anna@example.com\r\nCc: john..doe@docomo.ne.jp';
     await appendMessages(dovecot.imap(), 'anna', [{ raw: `${head}\r\nSubject: Odd\r\n\r\nHi` }]);
     const message_id = await arrived('Odd');
@@ -149,7 +149,7 @@ describe('drafts written and sent by email.act', function () {
     expect(patched.body.skipped_recipients).to.deep.equal(draft.skipped_recipients);
   });
 
-  it(`makes one draft for one key, over REST and MCP alike ${verifies('contract:6:draft-operations')}`, async () => {
+  it(`creates one draft per key over REST and MCP ${verifies('contract:6:draft-operations')}`, async () => {
     const key = randomUUID();
     const operation = newDraft('Once');
     expect(await code(operation, { key: null })).to.equal('400 idempotency_key_required');
@@ -178,7 +178,7 @@ describe('drafts written and sent by email.act', function () {
     expect(asked.structuredContent.approval.status).to.equal('awaiting_approval');
   });
 
-  it(`takes three modes for writing a draft; preview writes none ${verifies('contract:6:draft-modes')}`, async () => {
+  it(`accepts three modes for writing a draft and writes none when it previews ${verifies('contract:6:draft-modes')}`, async () => {
     for (const mode of ['request_approval', 'prepare']) {
       expect(await code(newDraft(), { mode })).to.equal('422 operation_unsupported');
     }
@@ -218,7 +218,7 @@ describe('drafts written and sent by email.act', function () {
     expect(await code(stale)).to.equal('412 version_conflict');
   });
 
-  it(`never sends where somebody would have to approve ${verifies('contract:6:draft-send-modes')}`, async () => {
+  it(`never sends when policy requires an approval ${verifies('contract:6:draft-send-modes')}`, async () => {
     const { draft_id } = await fine(newDraft());
     const send = { type: 'draft_send', draft_id };
     const token = await agentToken();
@@ -248,7 +248,7 @@ describe('drafts written and sent by email.act', function () {
     expect((await fine(send, { mode: 'execute' })).draft.status).to.equal('sent');
   });
 
-  it('needs the scope of each operation, and knows a draft only in its own mailbox', async () => {
+  it('requires the scope of each operation and finds a draft only in its own mailbox', async () => {
     const { draft_id } = await fine(newDraft());
     const token = await world.gateway.rest('POST', '/tokens', {
       name: 'Writer',

@@ -20,7 +20,7 @@ interface Item {
   readonly subject: string;
 }
 
-describe('acting on mail through the whole gateway', function () {
+describe('email.act on messages', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -89,7 +89,7 @@ describe('acting on mail through the whole gateway', function () {
       }
     });
 
-  it(`archives a message: old and new id in the answer, the old one stale, the new one good ${verifies('contract:4:stale-in-list', 'contract:6:reply', 'contract:6:completed-with-failures', 'contract:4:message-id-stale', 'contract:6:status-completed', 'contract:6:status', 'contract:17:route-email-act')}`, async () => {
+  it(`archives a message, answers old and new id and resolves the old id as stale ${verifies('contract:4:stale-in-list', 'contract:6:reply', 'contract:6:completed-with-failures', 'contract:4:message-id-stale', 'contract:6:status-completed', 'contract:6:status', 'contract:17:route-email-act')}`, async () => {
     const [id = ''] = await arrive('Archive me');
     const { status, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
     expect(status).to.equal(200);
@@ -109,7 +109,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(again.body.results[0].error.code).to.equal('message_stale');
   });
 
-  it(`shows the operation in the audit within a second, in order, with actor, token, request, outcome and resource ${verifies('contract:10:outcomes', 'contract:12:line', 'contract:17:route-audit', 'contract:12:read-only')}`, async () => {
+  it(`records the operation in the audit within a second with actor, token, request, outcome and resource ${verifies('contract:10:outcomes', 'contract:12:line', 'contract:17:route-audit', 'contract:12:read-only')}`, async () => {
     const [id = ''] = await arrive('Audit me');
     const { headers, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
     const requestId = headers.get('request-id') ?? '';
@@ -140,7 +140,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(one.body).to.deep.equal(items[0]);
   });
 
-  it('waits with If-Position until reads include a write', async () => {
+  it('waits with If-Position until reads include the write', async () => {
     const [id = ''] = await arrive('Position');
     const { headers } = await act({ select: { message_ids: [id] }, actions: [{ type: 'trash' }] });
     const position = headers.get('position') ?? '';
@@ -152,7 +152,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(audit.body.items[0].type).to.equal('OperationCompleted');
   });
 
-  it(`runs several actions in order and flags without changing ids ${verifies('contract:6:email-act-operation')}`, async () => {
+  it(`runs several actions in order and sets flags without changing ids ${verifies('contract:6:email-act-operation')}`, async () => {
     const [id = ''] = await arrive('Flag me');
     const actions = [
       { type: 'set_flags', seen: true, flagged: true, keywords_add: ['Later'] },
@@ -173,7 +173,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(moved.body.items[0].folder.role).to.equal('junk');
   });
 
-  it(`replays a used key with the current state, runs once, and refuses the key for another body ${verifies('contract:14:replayed', 'contract:14:reused', 'contract:14:header')}`, async () => {
+  it(`replays a used key with the current state and refuses the key when the body differs ${verifies('contract:14:replayed', 'contract:14:reused', 'contract:14:header')}`, async () => {
     const [id = '', other = ''] = await arrive('Once', 'Other');
     const operation = { select: { message_ids: [id] }, actions: [{ type: 'copy', folder: 'archive' }] };
     const first = await act(operation, { key: 'copy-once' });
@@ -187,7 +187,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(reused.body.error.code).to.equal('idempotency_key_reused');
   });
 
-  it(`lets one of two equal requests at once run ${verifies('contract:14:one-winner')}`, async () => {
+  it(`runs one of two equal requests when they arrive at the same time ${verifies('contract:14:one-winner')}`, async () => {
     const [id = ''] = await arrive('Race');
     const operation = { select: { message_ids: [id] }, actions: [{ type: 'copy', folder: 'archive' }] };
     const answers = await Promise.all(Array.from({ length: 6 }, () => act(operation, { key: 'race' })));
@@ -199,7 +199,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('Archive', 'Race no')).to.equal(1);
   });
 
-  it(`runs nothing outside the cardinality and leaves the key free ${verifies('contract:6:cardinality', 'contract:14:refused-frees', 'contract:6:email-act-cardinality')}`, async () => {
+  it(`runs nothing and frees the key when the selection is outside the cardinality ${verifies('contract:6:cardinality', 'contract:14:refused-frees', 'contract:6:email-act-cardinality')}`, async () => {
     const [a = '', b = ''] = await arrive('Card', 'Second card');
     const operation = { select: { message_ids: [a, b] }, actions: [{ type: 'trash' }] };
     const refused = await act(operation, { key: 'card', cardinality: { max: 1 } });
@@ -267,7 +267,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('Archive', 'Fourth verb no')).to.equal(1);
   });
 
-  it('answers forged, foreign and malformed ids as unknown, and runs nothing', async () => {
+  it('answers not_found and runs nothing when an id is forged, foreign or malformed', async () => {
     const [good = ''] = await arrive('Good');
     const forged = `${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`;
     for (const bad of [forged, 'msg_nonsense', 'x']) {
@@ -281,7 +281,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('INBOX', 'Good no')).to.equal(1);
   });
 
-  it('lets the agent act by its own grant, and says so in the audit', async () => {
+  it("runs under the agent's own grant and records that in the audit", async () => {
     const [id = ''] = await arrive('Agent');
     const token = (
       await gateway.rest('POST', '/tokens', {

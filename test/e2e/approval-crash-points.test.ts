@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { brokenCrashRules } from '../support/models/approval-crash-rules.ts';
-import { ApprovalCrashes, type CheckedAction } from '../support/models/approval-crashes.ts';
+import { ApprovalCrashes, type ApprovedAction } from '../support/models/approval-crashes.ts';
 import { crashPointsOf } from '../support/models/crash-line.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { figure, timesOf } from '../support/suite/long.ts';
@@ -26,8 +26,8 @@ describe('a crash between a request, its decision, its commit and its outcome', 
     await dovecot.dispose();
   });
 
-  for (const action of ['archive', 'expunge'] as const satisfies readonly CheckedAction[]) {
-    it(`loses no decision, and runs nothing twice or unapproved: ${action} ${verifies('contract:10:commit-unknown', 'contract:10:commit', 'contract:14:no-second-effect')}`, async () => {
+  for (const action of ['archive', 'expunge'] as const satisfies readonly ApprovedAction[]) {
+    it(`loses no decision and runs nothing twice or without approval: ${action} ${verifies('contract:10:commit-unknown', 'contract:10:commit', 'contract:14:no-second-effect')}`, async () => {
       const startedAt = performance.now();
       const points = crashPointsOf(await crashes.rehearse(action));
       expect(new Set(points.map(({ wire }) => wire))).to.deep.equal(new Set(['events', 'postgres', 'imap']));

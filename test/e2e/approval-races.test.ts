@@ -7,7 +7,7 @@ import { verifies } from '../support/suite/verifies.ts';
 
 const timesFor = ({ isExtra }: Race): number => (isExtra ? timesOf(12, 500) : timesOf(50, 1_000));
 
-describe('two gateways that meet over one check', function () {
+describe('two gateways with one approval', function () {
   this.timeout(timesOf(60_000, 900_000));
   let world: RaceWorld;
 
@@ -34,7 +34,7 @@ describe('two gateways that meet over one check', function () {
   };
 
   for (const race of APPROVAL_RACES) {
-    it(`let only one of them win: ${race.title} ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:10:expiry')}`, async () => {
+    it(`accept exactly one of two racing calls: ${race.title} ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:10:expiry')}`, async () => {
       const startedAt = performance.now();
       const won = await raceOften(race);
       const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);

@@ -17,7 +17,7 @@ import { type SignedInPerson, signInOwner } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 /** Who asks is a token of the owner; who decides is the owner, signed in. */
-describe('checks of message actions', function () {
+describe('approvals of message actions', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -46,7 +46,7 @@ describe('checks of message actions', function () {
   /** A message in INBOX: its id, and its Message-ID. */
   const arrive = async (): Promise<{ id: string; messageId: string }> => {
     count += 1;
-    const name = `check-${String(count)}`;
+    const name = `approval-${String(count)}`;
     const raw = `From: b@example.org\r\nSubject: ${name}\r\nMessage-ID: <${name}@example.org>\r\n\r\nHello.\r\n`;
     await appendMessages(dovecot.imap(), 'anna', [{ raw }]);
     const id = await eventually(async () => {
@@ -88,7 +88,7 @@ describe('checks of message actions', function () {
   const cancel = ({ approval }: Json): Promise<Answer> =>
     gateway.rest('POST', `/approvals/${String(approval.id)}/cancel_approval`, { reason: 'No.' });
 
-  it(`archives what a person approved, when it is committed ${verifies('contract:17:route-approval-commit', 'contract:9:sensitive', 'contract:6:status-awaiting-approval', 'contract:6:status-pending-commit')}`, async () => {
+  it(`archive the approved message when the approval is committed ${verifies('contract:17:route-approval-commit', 'contract:9:sensitive', 'contract:6:status-awaiting-approval', 'contract:6:status-pending-commit')}`, async () => {
     const { id, messageId } = await arrive();
     const asked = await ask(id, 'archive', 'request_approval');
     expect(asked.status).to.equal('awaiting_approval');
@@ -107,7 +107,7 @@ describe('checks of message actions', function () {
     expect(again.body).to.deep.equal(body);
   });
 
-  it('expunges exactly that message, and nothing that others marked', async () => {
+  it('expunge exactly the approved message, and none that other clients marked', async () => {
     const [kept, gone] = [await arrive(), await arrive()];
     await withClient(dovecot.imap(), 'anna', async (client) => {
       await client.mailboxOpen('INBOX');
@@ -139,14 +139,14 @@ describe('checks of message actions', function () {
     expect(change.operation_id).to.equal(asked.operation_id);
   });
 
-  it('is committed with the vote where policy says so', async () => {
+  it('commit with the vote when policy allows it', async () => {
     const { id, messageId } = await arrive();
     const { body } = await decide(await ask(id, 'spam'));
     expect(body.status).to.equal('committed');
     expect(await uidsIn('Junk', messageId)).to.have.length(1);
   });
 
-  it(`runs by itself when the time to take it back is over, and not when it was taken back ${verifies('contract:17:route-cancel-approval')}`, async () => {
+  it(`run automatically when the undo time is over, and not when they were cancelled ${verifies('contract:17:route-cancel-approval')}`, async () => {
     const [run, stopped] = [await arrive(), await arrive()];
     const [first, second] = [await ask(run.id, 'trash'), await ask(stopped.id, 'trash')];
     for (const asked of [first, second]) {
@@ -164,7 +164,7 @@ describe('checks of message actions', function () {
     expect((await commit(second)).body.error).to.include({ code: 'approval_not_pending' });
   });
 
-  it('is rejected with a reason, and then nothing runs', async () => {
+  it('run nothing when a person rejects with a reason', async () => {
     const { id, messageId } = await arrive();
     const asked = await ask(id, 'archive', 'request_approval');
     expect((await decide(asked, 'reject')).body.error).to.include({ code: 'invalid_request' });
@@ -174,25 +174,25 @@ describe('checks of message actions', function () {
     expect(await uidsIn('INBOX', messageId)).to.have.length(1);
   });
 
-  it(`ends within five seconds of its message being moved, by another client or by the gateway itself ${verifies('contract:10:ground-gone')}`, async () => {
+  it(`are invalidated within five seconds when another client or the gateway moves the message ${verifies('contract:10:ground-gone')}`, async () => {
     const [taken, archived] = [await arrive(), await arrive()];
-    const checks = [await ask(taken.id, 'spam'), await ask(archived.id, 'spam')] as const;
+    const requests = [await ask(taken.id, 'spam'), await ask(archived.id, 'spam')] as const;
     await withClient(dovecot.imap(), 'anna', async (client) => {
       await client.mailboxOpen('INBOX');
       await client.messageMove({ header: { 'Message-ID': taken.messageId } }, 'Archive');
     });
     const moved = { message_ids: [archived.id] };
     expect((await gateway.rest('POST', `/mailboxes/${mailboxId}/archive`, moved)).status).to.equal(200);
-    for (const check of checks) {
+    for (const request of requests) {
       await eventually(async () => {
-        const { body } = await gateway.rest('GET', `/approvals/${String(check.approval.id)}`);
+        const { body } = await gateway.rest('GET', `/approvals/${String(request.approval.id)}`);
         expect(body).to.deep.include({ status: 'invalidated', invalidated: { reason: 'targets_gone' } });
       }, 5_000);
-      expect((await decide(check)).body.error).to.include({ code: 'approval_invalidated' });
+      expect((await decide(request)).body.error).to.include({ code: 'approval_invalidated' });
     }
   });
 
-  it(`that expired says so at once, and in its stream soon ${verifies('contract:10:expiry')}`, async () => {
+  it(`answer approval_expired at once when the time is over, and record it soon ${verifies('contract:10:expiry')}`, async () => {
     const { orgId, userId } = gateway.tokens;
     const { events, personal } = gateway.gateway.ports;
     const id = `opn_${'0'.repeat(25)}1`;

@@ -165,7 +165,7 @@ describe('backup and restore of a whole gateway', function () {
 
   after(() => opened.disposeAsync());
 
-  it('saves every event that was acknowledged before it began, and ends where the log ended at one moment', async () => {
+  it('contains every event acknowledged before its start and ends at one position of the log', async () => {
     expect(duringCount, 'written while the backup ran').to.be.above(0);
     const { events } = restored.ports;
     for (const id of acknowledgedBefore) {
@@ -176,7 +176,7 @@ describe('backup and restore of a whole gateway', function () {
     );
   });
 
-  it('is readable by its owner only, and holds no key', async () => {
+  it('is readable by its owner only and contains no key', async () => {
     expect((await stat(target())).mode & 0o777).to.equal(0o700);
     const names = await readdir(target());
     expect(names)
@@ -186,7 +186,7 @@ describe('backup and restore of a whole gateway', function () {
     expect(await readdir(join(folder, 'saved')), 'nothing unfinished is left').to.deep.equal(['today']);
   });
 
-  it('tells the same trail and the same operations as before, byte for byte', async () => {
+  it('restores the audit trail and the operations byte for byte', async () => {
     const toldNow = await tell(restored, old.tokens.restToken);
     const within = (items: readonly Json[]): string =>
       JSON.stringify(
@@ -200,7 +200,7 @@ describe('backup and restore of a whole gateway', function () {
     expect(told.operations).to.have.length(1);
   });
 
-  it('takes the old tokens, opens personal data, and connects the mailbox with its stored credentials', async () => {
+  it('accepts the old tokens, opens personal data and connects the mailbox with stored credentials', async () => {
     const identity = await now('GET', '/identity');
     expect(identity.status).to.equal(200);
     expect(identity.body.principal.id).to.equal(old.tokens.userId);
@@ -212,14 +212,14 @@ describe('backup and restore of a whole gateway', function () {
     expect(body.items.map(({ subject }: Json) => subject as string)).to.have.members(['One', 'Two']);
   });
 
-  it('answers a repeated request from the restored log instead of acting again', async () => {
+  it('answers a repeated request from the restored log without acting again', async () => {
     const path = `/mailboxes/${mailboxId}/email.act`;
     const again = await now('POST', path, act.input, { key: act.key });
     expect(again.body.operation_id).to.equal(act.answer.operation_id);
     expect(again.body.results).to.deep.equal(act.answer.results);
   });
 
-  it('goes on with MCP sessions, and refuses what was revoked, session or not', async () => {
+  it('continues MCP sessions and refuses revoked tokens with or without a session', async () => {
     const mcp = `${restored.baseUrl}/mcp`;
     const body = callOf('get_identity');
     const alive = await rawMcp(mcp, { bearer: old.tokens.mcpToken, headers: kept, body });
@@ -233,7 +233,7 @@ describe('backup and restore of a whole gateway', function () {
     expect(refused.body.error.code).to.equal('token_revoked');
   });
 
-  it('writes on after the end of the restored log, under a new epoch', async () => {
+  it('appends after the end of the restored log under a new epoch', async () => {
     const { events, sql } = restored.ports;
     const wanted = { name: 'after', surface: 'rest', scopes: ['messages:read'], expires_at: inAnHour() };
     const made = await now('POST', '/tokens', wanted);

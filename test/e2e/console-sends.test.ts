@@ -90,7 +90,7 @@ describe('the console before a vote on a send', function () {
   const PEOPLE =
     'To erika@kunde.example.net (outside) · Cc max@example.com · Bcc archive@outside.example.org (outside) · 4 attachments · ';
 
-  it(`names Bcc and everybody outside in the headline, the row and the question ${verifies('contract:18:console-confirmation')}`, async () => {
+  it(`names Bcc and every external recipient in the headline, the row and the question ${verifies('contract:18:console-confirmation')}`, async () => {
     const { page } = person;
     expect(await page.locator('.approval-head .summary').innerText()).to.contain(PEOPLE);
     await page.getByRole('button', { name: 'Approve…' }).click();
@@ -106,7 +106,7 @@ describe('the console before a vote on a send', function () {
     await heading('Send “Invoice 1187”');
   });
 
-  it(`lists what is odd, the worst first, and asks for a second look before a vote ${verifies('contract:18:console-confirmation')}`, async () => {
+  it(`lists warnings with the worst first and requires their confirmation before a vote ${verifies('contract:18:console-confirmation')}`, async () => {
     const { page } = person;
     const { body: approval } = await gateway.rest('GET', `/approvals/${id}`);
     const told = approval.warnings as { severity: string; text: string }[];
@@ -137,7 +137,7 @@ describe('the console before a vote on a send', function () {
     await page.keyboard.press('Escape');
   });
 
-  it(`opens and keeps each attachment as it would be sent ${verifies('contract:18:console-attachments')}`, async () => {
+  it(`opens and saves each attachment exactly as it would be sent ${verifies('contract:18:console-attachments')}`, async () => {
     const { page } = person;
     const entry = (name: string) => page.locator('.attachments li').filter({ hasText: name });
     const coming = page.waitForEvent('download');
@@ -158,7 +158,7 @@ describe('the console before a vote on a send', function () {
     await entry('fake.png').getByText('Its content is not what its type says').waitFor();
   });
 
-  it(`lets the preview be reached and scrolled by keyboard ${verifies('contract:18:console-keyboard')}`, async () => {
+  it(`lets the keyboard reach and scroll the preview ${verifies('contract:18:console-keyboard')}`, async () => {
     const { page } = person;
     const top = page.frameLocator('iframe').getByText('What will happen');
     const before = await top.boundingBox();
@@ -174,7 +174,7 @@ describe('the console before a vote on a send', function () {
     });
   });
 
-  it(`gives one form with a zone to every exact time, and goes on telling how long ago ${verifies('contract:18:console-times')}`, async () => {
+  it(`shows exact times in one form with a zone and keeps relative times current ${verifies('contract:18:console-times')}`, async () => {
     const { page } = person;
     const titles = await page
       .locator('time')
@@ -188,7 +188,7 @@ describe('the console before a vote on a send', function () {
     await page.locator('.approval-meta').getByText('6 min ago').waitFor();
   });
 
-  it(`says what to do about what cannot be shown, and shows it once it can be ${verifies('contract:18:console-errors')}`, async () => {
+  it(`says what to do when the preview cannot be shown, and shows it when it can ${verifies('contract:18:console-errors')}`, async () => {
     const { page } = person;
     await page.goto(`${gateway.baseUrl}/console#/policy`);
     await page.getByText('Check the address, or go to the list of approvals.').waitFor();
@@ -206,7 +206,7 @@ describe('the console before a vote on a send', function () {
     await heading('Send “Invoice 1187”');
   });
 
-  it(`shows what an event keeps as one text of JSON as JSON ${verifies('contract:18:console-readable')}`, async () => {
+  it(`shows JSON that an event keeps as text as JSON ${verifies('contract:18:console-readable')}`, async () => {
     const { page } = person;
     await page.goto(`${gateway.baseUrl}/console#/approvals/${id}`);
     await heading('Send “Invoice 1187”');
@@ -217,7 +217,7 @@ describe('the console before a vote on a send', function () {
     expect(shown.warnings[0]).to.include({ severity: 'high' });
   });
 
-  it(`asks nothing by itself while nobody looks at the list ${verifies('contract:18:console-list')}`, async () => {
+  it(`sends no request while the page is hidden ${verifies('contract:18:console-list')}`, async () => {
     const { page } = person;
     await page.goto(`${gateway.baseUrl}/console#/approvals`);
     await heading('Approvals');
@@ -236,7 +236,7 @@ describe('the console before a vote on a send', function () {
     });
   });
 
-  it(`loaded nothing from elsewhere and broke no policy ${verifies('contract:18:console-policy')}`, () => {
+  it(`loads nothing from other hosts and breaks no content policy ${verifies('contract:18:console-policy')}`, () => {
     expect(person.errors.filter((error) => !error.includes('ERR_FAILED'))).to.deep.equal([]);
     expect(person.foreignRequests).to.deep.equal([]);
   });

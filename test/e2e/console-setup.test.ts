@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { newSetUpLink } from '../../commands/organisation/set-up-organisation.ts';
+import { newSetUpLink } from '../../commands/organisation/found-organisation.ts';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
@@ -13,7 +13,7 @@ import { PERSON_PASSWORD } from '../support/worlds/sign-in.ts';
 import { silentLog } from '../support/fakes/silent-log.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
-describe('the console of a gateway nobody has set up', function () {
+describe('the console of a gateway without an owner', function () {
   this.timeout(60_000);
   let browser: TestBrowser;
   let database: TestDatabase;
@@ -34,7 +34,7 @@ describe('the console of a gateway nobody has set up', function () {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it(`makes the first owner by the link, and signs out whom nobody sees ${verifies('contract:18:console-walk')}`, async () => {
+  it(`creates the first owner by the link and signs out when the page was left alone ${verifies('contract:18:console-walk')}`, async () => {
     const person = await browser.newPerson(gateway.baseUrl);
     const { page } = person;
     await page.clock.install();
@@ -60,7 +60,7 @@ describe('the console of a gateway nobody has set up', function () {
     expect(person.foreignRequests).to.deep.equal([]);
   });
 
-  it(`says whose password a link sets, and no form where the link is no good ${verifies('contract:18:link-names')}`, async () => {
+  it(`names the person of a password link, and shows no form when the link is invalid ${verifies('contract:18:link-names')}`, async () => {
     const { ports } = gateway;
     const [person] = [...ports.directory.state.people.values()];
     const [org] = [...ports.directory.state.organisations.values()];

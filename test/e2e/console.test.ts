@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { addPerson, passwordLink } from '../../commands/organisation/add-person.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
 import { lowContrasts, namelessControls, outline } from '../support/servers/page-checks.ts';
@@ -90,7 +90,7 @@ describe('the console', function () {
     return (await beside.rest('GET', `/approvals/${id}`)).body;
   };
 
-  it(`lets a person choose a password by link and sign in where he wanted to be ${verifies('contract:18:console-walk')}`, async () => {
+  it(`lets a person set a password by link and sign in at the page they wanted ${verifies('contract:18:console-walk')}`, async () => {
     const { page } = person;
     const { orgId } = gateway.tokens;
     const { ports } = gateway.gateway;
@@ -136,7 +136,7 @@ describe('the console', function () {
     expect(await page.evaluate('localStorage.length')).to.equal(0);
   });
 
-  it('shows the preview and rejects with a reason, by keyboard alone', async () => {
+  it('shows the preview and rejects with a reason by keyboard alone', async () => {
     const { page } = person;
     const id = await ask();
     await open(`#/approvals/${id}`);
@@ -160,7 +160,7 @@ describe('the console', function () {
     expect(approval.votes[0].content_hash).to.equal(approval.content_hash);
   });
 
-  it(`is the surface of what people do in it, and of nothing else ${verifies('contract:12:console-surface')}`, async () => {
+  it(`is the surface of the calls that people make in it, and of no other call ${verifies('contract:12:console-surface')}`, async () => {
     const surfacesOf = async (type: string): Promise<unknown[]> => {
       const { body } = await gateway.rest('GET', `/audit?type=${type}`);
       return [...new Set(body.items.map(({ surface }: { surface: unknown }) => surface))];
@@ -189,7 +189,7 @@ describe('the console', function () {
     throw new Error(`Tab never reached ${name}`);
   }
 
-  it(`approves what it shows, and shows what comes of it without being asked again ${verifies('contract:18:console-walk')}`, async () => {
+  it(`approves the shown content and shows the outcome without another request by the person ${verifies('contract:18:console-walk')}`, async () => {
     const { page } = person;
     const id = await ask();
     await open(`#/approvals/${id}`);
@@ -221,7 +221,7 @@ describe('the console', function () {
     expect(await page.locator('#news').innerText()).to.equal('Done');
   });
 
-  it('shows the outcome as it comes where the policy lets it run at once', async () => {
+  it('shows the outcome as it arrives when policy commits at once', async () => {
     const { page } = person;
     const owner = await signInOwner(gateway);
     const policy = await owner.rest('GET', '/org/policy');
@@ -254,7 +254,7 @@ describe('the console', function () {
     await page.getByText('Done exactly as approved').waitFor();
   });
 
-  it('asks for the password again, and then does what was asked', async () => {
+  it('asks for the password again when a call requires it, and then makes the call', async () => {
     const { page } = person;
     const id = await ask();
     aheadMs += 16 * 60_000;
@@ -272,7 +272,7 @@ describe('the console', function () {
     await badge('Approved, not run yet');
   });
 
-  it('shows what waits as it comes, and says so', async () => {
+  it('shows and announces new approvals as they arrive', async () => {
     const { page } = person;
     await open('#/approvals');
     await heading('Approvals');
@@ -288,7 +288,7 @@ describe('the console', function () {
     await rows.first().waitFor();
   });
 
-  it('never lets a hostile subject change the page', async () => {
+  it('never changes the page when a subject is hostile', async () => {
     const { page } = person;
     // The oldest: the page of messages is newest first.
     const id = await ask({ message_ids: messageIds.slice(-1) });
@@ -302,7 +302,7 @@ describe('the console', function () {
       .and.not.to.match(/[\u202A-\u202E]/);
   });
 
-  it('never lets a hostile draft change the page', async () => {
+  it('never changes the page when a draft is hostile', async () => {
     const { page } = person;
     const { body: draft } = await gateway.rest(
       'POST',
@@ -336,7 +336,7 @@ describe('the console', function () {
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`can be read by eye and by ear, on a telephone, in ${colorScheme}`, async () => {
+    it(`is readable by eye and by screen reader on a telephone in ${colorScheme}`, async () => {
       const { page } = person;
       await page.setViewportSize({ width: 360, height: 740 });
       await page.emulateMedia({ colorScheme });
@@ -361,7 +361,7 @@ describe('the console', function () {
     });
   }
 
-  it(`goes back to the sign-in when the session ends, and on from there ${verifies('contract:18:console-session')}`, async () => {
+  it(`returns to the sign-in when the session ends, and to the same page afterwards ${verifies('contract:18:console-session')}`, async () => {
     const { page } = person;
     await open('#/approvals?show=all');
     await heading('Approvals');
@@ -379,7 +379,7 @@ describe('the console', function () {
     expect(await page.evaluate('sessionStorage.length')).to.equal(0);
   });
 
-  it(`loaded nothing from elsewhere and broke no policy ${verifies('contract:18:console-policy')}`, () => {
+  it(`loads nothing from other hosts and breaks no content policy ${verifies('contract:18:console-policy')}`, () => {
     expect(person.errors).to.deep.equal([]);
     expect(person.foreignRequests).to.deep.equal([]);
   });

@@ -19,7 +19,7 @@ interface ActOptions {
   readonly authorization?: object;
 }
 
-describe('what those who change mail are promised', function () {
+describe('the contract for acting on mail', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -106,7 +106,7 @@ describe('what those who change mail are promised', function () {
     return body.token as string;
   };
 
-  it(`runs every action type, expunge through its check ${verifies('contract:6:action-types', 'contract:17:email-act')}`, async () => {
+  it(`runs every action type, expunge through its approval ${verifies('contract:6:action-types', 'contract:17:email-act')}`, async () => {
     const types: [object, string][] = [
       [{ type: 'move', folder: 'sent' }, 'Sent'],
       [{ type: 'copy', folder: 'drafts' }, 'Drafts'],
@@ -134,7 +134,7 @@ describe('what those who change mail are promised', function () {
     expect(await inFolder('INBOX', kept.word)).to.equal(1);
   });
 
-  it(`takes one relocating action at most, and that last ${verifies('contract:6:relocating-last')}`, async () => {
+  it(`accepts at most one relocating action, as the last one ${verifies('contract:6:relocating-last')}`, async () => {
     const { ids, word } = await arrive(1);
     const select = { message_ids: ids };
     const flag = { type: 'set_flags', seen: true };
@@ -145,7 +145,7 @@ describe('what those who change mail are promised', function () {
     expect(body.summary.done).to.equal(3);
   });
 
-  it(`takes 500 ids at most, of several folders ${verifies('contract:6:ids-limit')}`, async () => {
+  it(`accepts at most 500 ids, from several folders ${verifies('contract:6:ids-limit')}`, async () => {
     const [first, second] = [await arrive(1), await arrive(1, 'Archive')];
     const { body } = await act({ message_ids: [...first.ids, ...second.ids] }, [{ type: 'trash' }]);
     expect(body.summary.done).to.equal(2);
@@ -155,7 +155,7 @@ describe('what those who change mail are promised', function () {
     expect(allowed.body.error.code, 'only their number was wrong').to.equal('not_found');
   });
 
-  it(`does not know messages of another mailbox, and then runs nothing ${verifies('contract:6:foreign-id', 'contract:1:locator-mailbox')}`, async () => {
+  it(`runs nothing and answers not_found when a message is in another mailbox ${verifies('contract:6:foreign-id', 'contract:1:locator-mailbox')}`, async () => {
     const own = await arrive(1);
     const foreign = await arrive(1, 'INBOX', ['berta', berta]);
     const answers = [
@@ -170,7 +170,7 @@ describe('what those who change mail are promised', function () {
     expect(await inFolder('INBOX', own.word)).to.equal(1);
   });
 
-  it(`takes a filter for all its matches ${verifies('contract:6:declarative')}`, async () => {
+  it(`accepts a filter that selects all its matches ${verifies('contract:6:declarative')}`, async () => {
     const { word } = await arrive(4);
     const select = { folder: 'inbox', filter: { subject_contains: word } };
     const trash = [{ type: 'trash' }];
@@ -189,7 +189,7 @@ describe('what those who change mail are promised', function () {
     expect(await inFolder('Trash', word)).to.equal(4);
   });
 
-  it(`counts the ids given, a stale one too, or the matches ${verifies('contract:6:cardinality-counts')}`, async () => {
+  it(`counts the ids given, including stale ones, or the matches ${verifies('contract:6:cardinality-counts')}`, async () => {
     const { ids, word } = await arrive(2);
     const [gone = ''] = ids;
     expect((await post(`/mailboxes/${anna}/archive`, { message_ids: [gone] })).body.summary.done).to.equal(1);
@@ -206,7 +206,7 @@ describe('what those who change mail are promised', function () {
     expect(body.results.map(({ outcome }: Json) => outcome)).to.deep.equal(['failed', 'done']);
   });
 
-  it(`leaves no operation where selection or connection fail ${verifies('contract:6:resolved-first', 'contract:14:refused-frees')}`, async () => {
+  it(`creates no operation when selection or connection fail ${verifies('contract:6:resolved-first', 'contract:14:refused-frees')}`, async () => {
     const { ids } = await arrive(1);
     const before = await operationsSubmitted();
     const down = await gateway.rest('POST', '/mailboxes', {
@@ -234,7 +234,7 @@ describe('what those who change mail are promised', function () {
     expect(await operationsSubmitted()).to.equal(before + 1);
   });
 
-  it(`runs the verbs with their own fields, at once or not at all ${verifies('contract:6:direct-verbs', 'contract:17:move-copy', 'contract:17:trash-spam-archive', 'contract:17:set-flags')}`, async () => {
+  it(`runs the direct verbs with their own fields at once or not at all ${verifies('contract:6:direct-verbs', 'contract:17:move-copy', 'contract:17:trash-spam-archive', 'contract:17:set-flags')}`, async () => {
     const cardinality = { min: 1, max: 1 };
     const verbs: [string, object, string][] = [
       ['move', { folder: 'sent', cardinality }, 'Sent'],
@@ -270,7 +270,7 @@ describe('what those who change mail are promised', function () {
       return line;
     });
 
-  it(`needs a key for email.act and copy, but not for a preview ${verifies('contract:14:required')}`, async () => {
+  it(`requires a key for email.act and copy, but not for a preview ${verifies('contract:14:required')}`, async () => {
     const { ids, word } = await arrive(1);
     const select = { message_ids: ids };
     const refused = [
@@ -287,7 +287,7 @@ describe('what those who change mail are promised', function () {
     expect(direct.body.status).to.equal('completed');
   });
 
-  it(`takes keys of 1 to 255 visible characters, each principal its own ${verifies('contract:14:key-form', 'contract:14:key-scope')}`, async () => {
+  it(`accepts keys of 1 to 255 visible characters, separate for each principal ${verifies('contract:14:key-form', 'contract:14:key-scope')}`, async () => {
     const { ids } = await arrive(1);
     const flag = { message_ids: ids, seen: true };
     const path = `/mailboxes/${anna}/set_flags`;
@@ -320,7 +320,7 @@ describe('what those who change mail are promised', function () {
     expect(unseen.body.error.code).to.equal('insufficient_scope');
   });
 
-  it(`holds a grant's folders for source and destination ${verifies('contract:3:grant-folders')}`, async () => {
+  it(`applies the folders of a grant to source and destination ${verifies('contract:3:grant-folders')}`, async () => {
     const agent = await gateway.rest('POST', '/agents', { name: 'Inbox and archive' });
     await gateway.rest('POST', `/mailboxes/${anna}/grants`, {
       principal_id: agent.body.id,

@@ -7,7 +7,7 @@ import { verifies } from '../support/suite/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
-describe('what is promised of the audit trail', function () {
+describe('the contract for the audit trail', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -52,7 +52,7 @@ describe('what is promised of the audit trail', function () {
     return (await gateway.rest('POST', '/tokens', wanted)).body as { id: string; token: string };
   };
 
-  it(`has one line for each refusal of somebody known ${verifies('contract:12:denials')}`, async () => {
+  it(`records one line for each refusal of a known caller ${verifies('contract:12:denials')}`, async () => {
     const revoked = await newToken(['messages:read']);
     await gateway.rest('DELETE', `/tokens/${revoked.id}`);
     const narrow = await newToken(['folders:read']);
@@ -85,7 +85,7 @@ describe('what is promised of the audit trail', function () {
     }
   });
 
-  it(`has no line for requests that are only malformed ${verifies('contract:12:not-recorded')}`, async () => {
+  it(`records no line for a malformed request ${verifies('contract:12:not-recorded')}`, async () => {
     const path = `${mailbox}/email.query`;
     const send = (raw: string, type = 'application/json') =>
       gateway.rest('POST', path, undefined, { raw, headers: { 'content-type': type } });
@@ -114,7 +114,7 @@ describe('what is promised of the audit trail', function () {
     expect(ofMcp).to.deep.equal([]);
   });
 
-  it(`has a line for bodies read before they are answered ${verifies('contract:12:body-reads', 'contract:4:body-read-event')}`, async () => {
+  it(`records a line for bodies before they are answered ${verifies('contract:12:body-reads', 'contract:4:body-read-event')}`, async () => {
     const { events } = gateway.gateway.ports;
     const before = await events.headPosition();
     const answer = await gateway.rest('GET', `${mailbox}/messages?include_body=text`);
@@ -129,7 +129,7 @@ describe('what is promised of the audit trail', function () {
     expect(await lines(`request_id=${requestIdOf(headOnly)}`)).to.deep.equal([]);
   });
 
-  it(`keeps bodies back while nothing can be recorded, and still refuses ${verifies('contract:12:store-down')}`, async () => {
+  it(`withholds bodies while the store is down, and still refuses ${verifies('contract:12:store-down')}`, async () => {
     const { accessLog } = gateway.gateway.ports;
     const record = accessLog.record.bind(accessLog);
     const away = new GatewayError('store_unavailable', 'The event store is away.');
@@ -144,7 +144,7 @@ describe('what is promised of the audit trail', function () {
     expect((await gateway.rest('GET', `${mailbox}/messages?include_body=text`)).status).to.equal(200);
   });
 
-  it(`shows sealed texts in clear, deep in the data too ${verifies('contract:12:sealed')}`, async () => {
+  it(`shows sealed texts in clear, also deep in the data ${verifies('contract:12:sealed')}`, async () => {
     const wanted = { to: ['bob@example.org'], subject: 'Plans', text: 'Soon.' };
     const started = await gateway.rest('POST', `${mailbox}/start_draft`, wanted, { key: 'audited-draft' });
     expect(started.status, JSON.stringify(started.body)).to.equal(201);
@@ -154,7 +154,7 @@ describe('what is promised of the audit trail', function () {
     expect(JSON.stringify({ to, subject })).to.include('bob@example.org').and.include('Plans');
   });
 
-  it(`is asked by time, actor, type, resource, mailbox, outcome and request ${verifies('contract:17:audit', 'contract:12:line')}`, async () => {
+  it(`filters by time, actor, type, resource, mailbox, outcome and request ${verifies('contract:17:audit', 'contract:12:line')}`, async () => {
     const [id = ''] = await ids();
     const acted = await gateway.rest('POST', `${mailbox}/set_flags`, { message_ids: [id], flagged: true });
     const operationId = String(acted.body.operation_id);
@@ -195,7 +195,7 @@ describe('what is promised of the audit trail', function () {
     expect((await gateway.rest('GET', '/audit?actors=x')).status).to.equal(400);
   });
 
-  it(`shows what happened in a mailbox to no token for others, and no verifier to anybody ${verifies('contract:12:data-of-mailbox', 'contract:12:no-verifier')}`, async () => {
+  it(`hides mailbox events from tokens without it, and verifiers from every caller ${verifies('contract:12:data-of-mailbox', 'contract:12:no-verifier')}`, async () => {
     const other = await gateway.addMailbox(dovecot.imap(), 'bob');
     const limited = async (mailboxIds: readonly string[]): Promise<string> => {
       const wanted = { name: 'looks', surface: 'rest', scopes: ['audit:read'], expires_at: inAnHour() };
@@ -222,7 +222,7 @@ describe('what is promised of the audit trail', function () {
       expect(data).to.include({ surface: data.surface }).and.not.have.property('secret_hash');
   });
 
-  it(`finds every line of an approval by its id ${verifies('contract:12:approval-lines')}`, async () => {
+  it(`returns every line of an approval by its id ${verifies('contract:12:approval-lines')}`, async () => {
     const [id = ''] = await ids();
     const wanted = { message_ids: [id], folder: 'trash', reason: 'Tidy up.' };
     const asked = await gateway.rest('POST', `${mailbox}/wants_to_move`, wanted, { key: 'audited-approval' });
@@ -242,7 +242,7 @@ describe('what is promised of the audit trail', function () {
     expect(found[0].mailbox_id).to.equal(mailboxId);
   });
 
-  it(`has a line for each upload and for each read of what a draft says ${verifies('contract:12:draft-reads')}`, async () => {
+  it(`records a line for each upload and for each read of a draft's content ${verifies('contract:12:draft-reads')}`, async () => {
     const [id = ''] = await ids();
     const forwarded = { to: ['bob@example.org'], forward_of: id, text: 'See below.' };
     const started = await gateway.rest('POST', `${mailbox}/start_draft`, forwarded, {
@@ -278,7 +278,7 @@ describe('what is promised of the audit trail', function () {
     expect(log).not.to.include('two@example.org').and.not.include(String(uploaded.body.sha256));
   });
 
-  it(`counts refusals of nobody known, and of those who ask too much ${verifies('contract:12:unauthenticated-counted')}`, async () => {
+  it(`counts refusals of unknown callers and of rate-limited ones ${verifies('contract:12:unauthenticated-counted')}`, async () => {
     const { accessLog } = gateway.gateway.ports;
     const counted: string[] = [];
     const countRefusal = accessLog.countRefusal.bind(accessLog);

@@ -61,7 +61,7 @@ function instantsIn(value: Json): [string, unknown][] {
   ]);
 }
 
-describe('what readers of mail are promised', function () {
+describe('the contract for reading mail', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -104,7 +104,7 @@ describe('what readers of mail are promised', function () {
     return body.token as string;
   };
 
-  it(`shows a summary unless asked for more ${verifies('contract:4:summary')}`, async () => {
+  it(`returns a summary unless the request asks for more ${verifies('contract:4:summary')}`, async () => {
     for (const view of [undefined, 'summary']) {
       const [message] = (await rich(view === undefined ? {} : { view })).body.items;
       expect(message).to.have.all.keys(SUMMARY);
@@ -121,7 +121,7 @@ describe('what readers of mail are promised', function () {
     expect(listed).to.have.all.keys(SUMMARY);
   });
 
-  it(`adds addresses, threading and times as headers ${verifies('contract:4:headers')}`, async () => {
+  it(`adds addresses, threading and times in the view headers ${verifies('contract:4:headers')}`, async () => {
     const [message] = (await rich({ view: 'headers' })).body.items;
     expect(message).to.have.all.keys([...SUMMARY, ...HEADERS]);
     expect(message).to.deep.include({
@@ -136,14 +136,14 @@ describe('what readers of mail are promised', function () {
     });
   });
 
-  it(`adds attachments and security in full ${verifies('contract:4:full')}`, async () => {
+  it(`adds attachments and security in the view full ${verifies('contract:4:full')}`, async () => {
     const [message] = (await rich({ view: 'full' })).body.items;
     expect(message).to.have.all.keys([...SUMMARY, ...HEADERS, 'attachments']);
     const [attachment] = message.attachments;
     expect(attachment).to.include({ filename: 'report.pdf', content_type: 'application/pdf', inline: false });
   });
 
-  it(`answers only ids, or only how many ${verifies('contract:4:view-ids', 'contract:4:view-count')}`, async () => {
+  it(`returns only ids or only a count ${verifies('contract:4:view-ids', 'contract:4:view-count')}`, async () => {
     const ids = (await query({ folder: 'inbox', limit: 3 }, { view: 'ids' })).body.items;
     expect(ids).to.have.length(3);
     for (const item of ids) expect(item).to.have.all.keys('id');
@@ -164,7 +164,7 @@ describe('what readers of mail are promised', function () {
     expect(byId.body.error.code).to.equal('invalid_request');
   });
 
-  it(`says with every page from where a wait goes on ${verifies('contract:4:as-of')}`, async () => {
+  it(`returns with every page the cursor from which a wait continues ${verifies('contract:4:as-of')}`, async () => {
     const listed = await list('limit=1');
     const pages = [listed, await rich({}), await query({ message_ids: [listed.body.items[0].id] })];
     for (const { body } of pages) {
@@ -173,7 +173,7 @@ describe('what readers of mail are promised', function () {
     }
   });
 
-  it(`shortens bodies asked for by id to what one answer holds ${verifies('contract:4:body-bytes-by-id')}`, async () => {
+  it(`shortens bodies requested by id to the size of one answer ${verifies('contract:4:body-bytes-by-id')}`, async () => {
     const { body: found } = await query({ folder: 'Long' }, { view: 'ids' });
     const select = { message_ids: found.items.map(({ id }: { id: string }) => id) };
     const { body } = await query(select, { include_body: 'text', max_body_chars: 262_144 });
@@ -186,7 +186,7 @@ describe('what readers of mail are promised', function () {
     }
   });
 
-  it(`answers every order, newest received first by default ${verifies('contract:4:orders')}`, async () => {
+  it(`returns every order, newest received first by default ${verifies('contract:4:orders')}`, async () => {
     expect(ORDERS).to.have.members([
       'received_desc', 'received_asc', 'sent_desc', 'sent_asc', 'size_desc', 'size_asc', 'subject_asc', 'from_asc',
     ]); // prettier-ignore
@@ -202,7 +202,7 @@ describe('what readers of mail are promised', function () {
     expect(await idsBy('size_asc')).to.deep.equal((await idsBy('size_desc')).toReversed());
   });
 
-  it(`pages by 50, by at most 200, and says where a page stands ${verifies('contract:4:page', 'contract:4:page-limits')}`, async () => {
+  it(`returns 50 items a page, at most 200, and the page's place ${verifies('contract:4:page', 'contract:4:page-limits')}`, async () => {
     const first = (await list('')).body;
     expect(first.items).to.have.length(50);
     expect(first.page.limit).to.equal(50);
@@ -216,7 +216,7 @@ describe('what readers of mail are promised', function () {
     }
   });
 
-  it(`takes a cursor only where it came from ${verifies('contract:4:cursor-bound')}`, async () => {
+  it(`accepts a cursor only for the request that returned it ${verifies('contract:4:cursor-bound')}`, async () => {
     const select = { folder: 'inbox', limit: 5 };
     const cursor = (await query(select)).body.page.next_cursor as string;
     expect((await query({ ...select, cursor })).status).to.equal(200);
@@ -237,7 +237,7 @@ describe('what readers of mail are promised', function () {
     for (const { body } of others) expect(body.error).to.include({ status: 400, code: 'cursor_invalid' });
   });
 
-  it(`gives bodies only with messages:body ${verifies('contract:4:body-scope')}`, async () => {
+  it(`returns bodies only with the scope messages:body ${verifies('contract:4:body-scope')}`, async () => {
     const token = await tokenWith('messages:read');
     const select = { filter: { subject_contains: 'Rich' } };
     expect((await query(select, {}, token)).status).to.equal(200);
@@ -258,7 +258,7 @@ describe('what readers of mail are promised', function () {
     expect(message.preview).to.include('needle');
   });
 
-  it(`cuts a body to the characters asked for and says so ${verifies('contract:4:body-shape', 'contract:4:body-cut')}`, async () => {
+  it(`cuts a body at the requested characters and reports it ${verifies('contract:4:body-shape', 'contract:4:body-cut')}`, async () => {
     const select = { folder: 'Long', limit: 1 };
     const bodyWith = async (more: object): Promise<Json> =>
       (await query(select, { include_body: 'text', ...more })).body.items[0].body;
@@ -291,7 +291,7 @@ describe('what readers of mail are promised', function () {
     }
   });
 
-  it(`gives at most 50 bodies and 4 MiB at once, the rest as further pages ${verifies('contract:4:body-limits', 'contract:4:body-bytes')}`, async () => {
+  it(`returns at most 50 bodies and 4 MiB at once, and the rest as further pages ${verifies('contract:4:body-limits', 'contract:4:body-bytes')}`, async () => {
     const many = (await list('limit=200&include_body=text')).body;
     expect(many.items).to.have.length(50);
     expect(many.page.limit).to.equal(50);
@@ -314,7 +314,7 @@ describe('what readers of mail are promised', function () {
     expect(seen).to.have.length(9);
   });
 
-  it(`says what the mail server evaluates ${verifies('contract:4:server-defined')}`, async () => {
+  it(`names the conditions that the mail server evaluates ${verifies('contract:4:server-defined')}`, async () => {
     const identity = (await gateway.rest('GET', '/identity')).body;
     expect(identity.mailboxes[0].server_defined).to.deep.equal(['body_contains', 'header']);
     for (const filter of [
@@ -329,14 +329,14 @@ describe('what readers of mail are promised', function () {
     expect(ours.body.page.evaluated_by).to.equal('gateway');
   });
 
-  it(`reads the mailbox of the path and no other ${verifies('contract:4:select-mailbox')}`, async () => {
+  it(`reads only the mailbox of the path ${verifies('contract:4:select-mailbox')}`, async () => {
     expect((await query({ mailbox_id: mailboxId, limit: 1 })).status).to.equal(200);
     const other = await query({ mailbox_id: 'mbx_other', limit: 1 });
     expect(other.status).to.equal(400);
     expect(other.body.error.details.issues[0].path).to.equal('select.mailbox_id');
   });
 
-  it(`takes everything a query and a list may say ${verifies('contract:17:email-query', 'contract:17:messages')}`, async () => {
+  it(`accepts every field of a query and of a list ${verifies('contract:17:email-query', 'contract:17:messages')}`, async () => {
     const everything = await query(
       { mailbox_id: mailboxId, folder: 'inbox', filter: { seen: false }, order_by: 'sent_asc', limit: 2 },
       { view: 'full', include_body: 'text', max_body_chars: 5 },
@@ -355,7 +355,7 @@ describe('what readers of mail are promised', function () {
     expect((await list('folder=inbox&view=full')).body.error.details.issues[0].path).to.equal('view');
   });
 
-  it(`describes folders in a collection ${verifies('contract:4:folder', 'contract:17:list-folders')}`, async () => {
+  it(`describes folders as a collection ${verifies('contract:4:folder', 'contract:17:list-folders')}`, async () => {
     const { body } = await gateway.rest('GET', `${mailbox}/folders/list?limit=2`);
     expect(body).to.have.all.keys('items', 'page');
     expect(body.items).to.have.length(2);
@@ -382,7 +382,7 @@ describe('what readers of mail are promised', function () {
     expect(mapped).to.include({ role: 'important', role_source: 'user' });
   });
 
-  it(`tells moments in UTC with milliseconds ${verifies('contract:0:instants')}`, async () => {
+  it(`writes times in UTC with milliseconds ${verifies('contract:0:instants')}`, async () => {
     const answers = [
       await rich({ view: 'full' }),
       ...(await Promise.all(

@@ -15,7 +15,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 const TYPED = { 'content-type': 'application/json' };
 
-describe('what every caller is promised', function () {
+describe('the contract for every caller', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -49,7 +49,7 @@ describe('what every caller is promised', function () {
       ...change,
     });
 
-  it(`answers what it made with 201 and where to read it ${verifies('contract:0:created')}`, async () => {
+  it(`answers 201 with the location of a created object ${verifies('contract:0:created')}`, async () => {
     for (const made of [await makeToken(), await makeAgent(), await makeMailbox()]) {
       expect(made.status).to.equal(201);
       const location = made.headers.get('location') ?? '';
@@ -68,7 +68,7 @@ describe('what every caller is promised', function () {
     expect(grants.items.map(({ id }: Json) => id)).to.include(grant.body.id);
   });
 
-  it(`answers changes with 200 and removals with 204 and nothing ${verifies('contract:0:verbs', 'contract:0:deleted')}`, async () => {
+  it(`answers changes with 200 and removals with an empty 204 ${verifies('contract:0:verbs', 'contract:0:deleted')}`, async () => {
     const { body: agent } = await makeAgent();
     const grants = `/mailboxes/${mailboxId}/grants`;
     const { body: grant } = await gateway.rest('POST', grants, { principal_id: agent.id, preset: 'reader' });
@@ -91,7 +91,7 @@ describe('what every caller is promised', function () {
     }
   });
 
-  it(`gives an ETag to mailboxes and agents and to nothing else ${verifies('contract:0:etag', 'contract:0:no-other-etag')}`, async () => {
+  it(`sends an ETag for mailboxes and agents only ${verifies('contract:0:etag', 'contract:0:no-other-etag')}`, async () => {
     const { body: agent, headers } = await makeAgent();
     const read = await gateway.rest('GET', `/agents/${String(agent.id)}`);
     expect(read.headers.get('etag'))
@@ -114,7 +114,7 @@ describe('what every caller is promised', function () {
     }
   });
 
-  it(`takes JSON under its names, and no body for an empty object ${verifies('contract:0:media-types')}`, async () => {
+  it(`accepts the JSON media types, and no body as an empty object ${verifies('contract:0:media-types')}`, async () => {
     const path = `/mailboxes/${mailboxId}/email.query`;
     const raw = '{"select":{}}';
     const send = (type: string) =>
@@ -136,7 +136,7 @@ describe('what every caller is promised', function () {
     }
   });
 
-  it(`takes a body of 1 MiB and no more ${verifies('contract:15:body-size')}`, async () => {
+  it(`accepts a body of 1 MiB and refuses one byte more ${verifies('contract:15:body-size')}`, async () => {
     const path = `/mailboxes/${mailboxId}/email.query`;
     const send = (bytes: number) => {
       const raw = '{"select":{}}'.padEnd(bytes, ' ');
@@ -146,7 +146,7 @@ describe('what every caller is promised', function () {
     expect((await send(1_048_577)).body.error).to.include({ status: 413, code: 'payload_too_large' });
   });
 
-  it(`says where input is wrong, never what it was ${verifies('contract:13:issues', 'contract:0:unknown-fields')}`, async () => {
+  it(`reports where input is wrong and never repeats it ${verifies('contract:13:issues', 'contract:0:unknown-fields')}`, async () => {
     const secret = 'do-not-echo';
     const bad = [
       await makeToken({ surface: secret, misspelt: secret }),
@@ -169,7 +169,7 @@ describe('what every caller is promised', function () {
     expect(paths(bad[2])).to.have.members(['limit', 'misspelt']);
   });
 
-  it(`names every answer by a Request-Id ${verifies('contract:13:request-id')}`, async () => {
+  it(`sends a Request-Id with every answer ${verifies('contract:13:request-id')}`, async () => {
     const answers = [
       await gateway.rest('GET', '/identity'),
       await gateway.rest('GET', '/nowhere'),
@@ -192,7 +192,7 @@ describe('what every caller is promised', function () {
     }
   });
 
-  it(`tells nothing of what fails inside ${verifies('contract:13:internal')}`, async () => {
+  it(`hides the text of an internal failure ${verifies('contract:13:internal')}`, async () => {
     const { mail } = gateway.gateway.ports;
     const query = mail.query.bind(mail);
     Object.assign(mail, { query: () => Promise.reject(new Error('secret inner text')) });
@@ -202,7 +202,7 @@ describe('what every caller is promised', function () {
     expect(JSON.stringify(answer.body)).not.to.include('secret');
   });
 
-  it(`tells a mailbox and how far its index is, never its credentials ${verifies('contract:4:mailbox', 'contract:4:mailbox-syncs', 'contract:4:freshness')}`, async () => {
+  it(`returns a mailbox with the state of its index and without credentials ${verifies('contract:4:mailbox', 'contract:4:mailbox-syncs', 'contract:4:freshness')}`, async () => {
     const { body } = await gateway.rest('GET', `/mailboxes/${mailboxId}`);
     expect(body).to.have.all.keys(
       'id', 'email', 'display_name', 'provider', 'auth_type', 'state', 'state_reason', 'imap', 'smtp', 'folder_roles',
@@ -224,7 +224,7 @@ describe('what every caller is promised', function () {
     expect(JSON.stringify(body)).not.to.include(PASSWORD);
   });
 
-  it(`adds a mailbox at once and connects it in the background ${verifies('contract:17:create-mailbox', 'contract:4:mailbox-connects')}`, async () => {
+  it(`creates a mailbox at once and connects it in the background ${verifies('contract:17:create-mailbox', 'contract:4:mailbox-connects')}`, async () => {
     const made = await makeMailbox({ email: 'new@example.com' });
     expect(made.status).to.equal(201);
     expect(made.body).to.deep.include({ email: 'new@example.com', display_name: 'Berta', state: 'pending' });
@@ -240,7 +240,7 @@ describe('what every caller is promised', function () {
     expect(blocked.body.error).to.include({ status: 422, code: 'target_blocked' });
   });
 
-  it(`lists mailboxes with a grant, and every one to who manages them ${verifies('contract:3:mailboxes-seen')}`, async () => {
+  it(`lists mailboxes with a grant, and all of them to managers ${verifies('contract:3:mailboxes-seen')}`, async () => {
     const { body: agentToken } = await makeToken({
       principal_id: gateway.tokens.agentId,
       scopes: ['mailboxes:read', 'messages:read'],
@@ -260,7 +260,7 @@ describe('what every caller is promised', function () {
     expect(mail.body.error.code, 'mail itself needs a grant').to.equal('not_found');
   });
 
-  it(`tells a token whole, but for its secret ${verifies('contract:2:token-fields')}`, async () => {
+  it(`returns every field of a token except the secret ${verifies('contract:2:token-fields')}`, async () => {
     const expires_at = inAnHour();
     const made = await makeToken({ mailbox_ids: [mailboxId], expires_at });
     const path = `/tokens/${String(made.body.id)}`;
@@ -282,7 +282,7 @@ describe('what every caller is promised', function () {
     expect((await gateway.rest('GET', path)).body.status).to.equal('revoked');
   });
 
-  it(`tells a caller who it is, what it may do and the limits ${verifies('contract:17:identity', 'contract:15:shown')}`, async () => {
+  it(`returns identity, rights and limits of the caller ${verifies('contract:17:identity', 'contract:15:shown')}`, async () => {
     const { body } = await gateway.rest('GET', '/identity');
     expect(body).to.have.all.keys(
       'principal', 'org', 'token', 'mailboxes', 'tools', 'advertised_tools', 'limits', 'server',
@@ -312,7 +312,7 @@ describe('what every caller is promised', function () {
     expect(body.server.mcp_revisions).to.deep.equal(['2025-11-25', '2025-06-18', '2025-03-26']);
   });
 
-  it(`describes every route to anybody ${verifies('contract:17:openapi')}`, async () => {
+  it(`describes every route without credentials ${verifies('contract:17:openapi')}`, async () => {
     const { status, body } = await gateway.rest('GET', '/openapi.json', undefined, { token: null });
     expect(status).to.equal(200);
     const described = Object.entries(body.paths as Record<string, object>).flatMap(([path, methods]) =>
@@ -326,7 +326,7 @@ describe('what every caller is promised', function () {
     expect(described).to.have.members(routes);
   });
 
-  it(`lets nobody in without a bearer but to sign in and to ask for its health ${verifies('contract:18:public-routes')}`, async () => {
+  it(`requires a bearer except for sign-in and health ${verifies('contract:18:public-routes')}`, async () => {
     for (const { rest } of capabilities) {
       if (!rest) continue;
       const path = rest.path.replaceAll(/:\w+/g, 'x');
@@ -353,7 +353,7 @@ describe('what every caller is promised', function () {
     }
   });
 
-  it(`serves metrics on a port of their own, and nothing else there ${verifies('contract:20:metrics-port')}`, async () => {
+  it(`serves only metrics, on a separate port ${verifies('contract:20:metrics-port')}`, async () => {
     const ask = async (path: string, init: RequestInit = {}): Promise<[number, string]> => {
       const answer = await fetch(`http://127.0.0.1:${String(metricsPort)}${path}`, init);
       return [answer.status, await answer.text()];

@@ -25,7 +25,7 @@ const ofArchive = ({ wire, label }: Passed): boolean =>
   (wire === 'postgres' && /^(insert into|delete from) work\.lease/.test(label)) ||
   (wire === 'events' && /^append (Operation|Action)/.test(label));
 
-describe('a gateway process that is killed before or after a message to a store', function () {
+describe('a gateway process killed before or after a message to a store', function () {
   this.timeout(timesOf(120_000, 900_000));
   let dovecot: TestDovecot;
   let watched: WatchedMailbox;
@@ -159,7 +159,7 @@ describe('a gateway process that is killed before or after a message to a store'
     return brokenInvariants({ events: await wholeLog(events), messages: [message], answers });
   };
 
-  it(`loses, doubles and hides nothing ${verifies('contract:10:cut-off', 'contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
+  it(`loses, repeats and hides nothing ${verifies('contract:10:cut-off', 'contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
     const points = await rehearse();
     const chosen = spread(points, KILLS);
     const startedAt = performance.now();

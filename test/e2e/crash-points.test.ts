@@ -46,7 +46,7 @@ for (const [title, levers, scenarios] of servers) {
     });
 
     for (const scenario of scenarios) {
-      it(`loses, doubles and hides nothing: ${scenario.title} ${verifies('contract:10:cut-off', 'contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
+      it(`loses, repeats and hides nothing: ${scenario.title} ${verifies('contract:10:cut-off', 'contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
         const startedAt = performance.now();
         const points = crashPointsOf(await world.rehearse(scenario));
         expect(new Set(points.map(({ wire }) => wire))).to.deep.equal(

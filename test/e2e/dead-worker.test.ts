@@ -8,7 +8,7 @@ import { verifies } from '../support/suite/verifies.ts';
 /** A beat lasts three seconds; the query and a busy machine need a little. */
 const SILENT_WITHIN_MS = 3_500;
 
-describe('a process that works on mail and is killed', function () {
+describe('a killed worker process', function () {
   this.timeout(90_000);
   let dovecot: TestDovecot;
   let set: ReplicaSet;
@@ -32,7 +32,7 @@ describe('a process that works on mail and is killed', function () {
   const arrive = (subject: string): Promise<unknown> =>
     appendMessages(dovecot.imap(), 'anna', [{ raw: plainMessage({ subject }) }]);
 
-  it(`vouches for its copies for three seconds more, whatever its lease is ${verifies('contract:4:index-never-none')}`, async () => {
+  it(`keeps its mirrors fresh for three seconds more, independent of its lease ${verifies('contract:4:index-never-none')}`, async () => {
     await arrive('before');
     await eventually(async () => {
       expect(await found('before')).to.equal(1);

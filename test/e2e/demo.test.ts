@@ -53,7 +53,7 @@ describe('the demo', function () {
     expect(demo.output).to.match(/email\.await +matched: it is back in the inbox/);
   });
 
-  it('ends with a mail of an agent that waits for a person, whose word lets it go', async () => {
+  it('ends with a mail of an agent that a person approves', async () => {
     await printed('/console#/approvals/');
     const [, email, password] = /Sign in as (\S+) with (\S+), and decide/.exec(demo.output) ?? [];
     const [, base = '', approvalId = ''] =
@@ -68,7 +68,7 @@ describe('the demo', function () {
     expect(decided.status).to.equal('committed');
   });
 
-  it('prints calls that do the same by hand', async () => {
+  it('prints calls that repeat the walk by hand', async () => {
     const [, script = ''] = demo.output.split('The walk by hand:');
     const lines = script.split('\n').filter((line) => /^ {2}(?!http)/.test(line));
     expect(lines).to.have.length.above(8);
@@ -78,7 +78,7 @@ describe('the demo', function () {
     expect(stdout).to.include('"status":"completed"').and.to.include('"status":"matched"');
   });
 
-  it('prints at its next start where the mail that still waits is decided', async () => {
+  it('prints at its next start where the waiting mail is decided', async () => {
     const facts = readDemoFacts(dataDir);
     if (facts === null) throw new Error('the demo left no facts');
     const approvalId = await askAsAgent(facts, () => undefined);

@@ -39,7 +39,7 @@ describe('the copy of a draft in the Drafts folder', function () {
       }));
     });
 
-  it(`follows the draft, touches nothing else and goes with it ${verifies('contract:7:drafts-folder')}`, async () => {
+  it(`follows the draft, changes no other message and is removed with it ${verifies('contract:7:drafts-folder')}`, async () => {
     await appendMessages(dovecot.imap(), 'anna', [
       { folder: 'Drafts', raw: plainMessage({ subject: 'mine' }), flags: ['\\Draft'] },
     ]);

@@ -71,7 +71,7 @@ describe('attachments of drafts', function () {
     return await answered;
   };
 
-  it('pass through with memory flat, and are cut off at 25 MiB', async () => {
+  it('stream with constant memory and are refused beyond 25 MiB', async () => {
     const before = await live();
     let most = 0;
     const look = async (): Promise<void> => {
@@ -99,7 +99,7 @@ describe('attachments of drafts', function () {
     return Buffer.concat(pieces).toString();
   };
 
-  it(`forward HTML with the pictures it shows, which stay inline ${verifies('contract:7:forwarded-pictures')}`, async () => {
+  it(`keep the pictures of forwarded HTML inline ${verifies('contract:7:forwarded-pictures')}`, async () => {
     const picture = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       'base64',

@@ -53,7 +53,7 @@ describe('drafts', function () {
     'if-position': writePosition(ports().server.logId, await ports().events.headPosition()),
   });
 
-  it(`are started from Markdown and read back ${verifies('contract:17:start-draft', 'contract:7:draft', 'contract:17:route-start-draft', 'contract:7:verbs')}`, async () => {
+  it(`start from Markdown and are returned by a read ${verifies('contract:17:start-draft', 'contract:7:draft', 'contract:17:route-start-draft', 'contract:7:verbs')}`, async () => {
     const { status, headers, body } = await drafts.start({
       to: ['bob@example.org', { name: 'Zoë', email: 'zoe@bücher.example' }],
       bcc: ['secret@example.org'],
@@ -92,7 +92,7 @@ describe('drafts', function () {
     expect(sent.attachments[0]?.content.toString()).to.equal('hello');
   });
 
-  it(`take a key, and one key starts one draft ${verifies('contract:14:draft-key')}`, async () => {
+  it(`start once per key ${verifies('contract:14:draft-key')}`, async () => {
     const body = { subject: 'once' };
     const none = await gateway.rest('POST', `/mailboxes/${anna}/start_draft`, body);
     expect(none.body.error).to.include({ status: 400, code: 'idempotency_key_required' });
@@ -104,7 +104,7 @@ describe('drafts', function () {
     expect(other.body.error.code).to.equal('idempotency_key_reused');
   });
 
-  it(`answer a message to everyone, quoting it ${verifies('contract:17:reply-to-thread', 'contract:7:reply-headers', 'contract:17:route-reply-to-thread')}`, async () => {
+  it(`answer a message to all recipients with a quotation ${verifies('contract:17:reply-to-thread', 'contract:7:reply-headers', 'contract:17:route-reply-to-thread')}`, async () => {
     const raw = plainMessage({
       subject: 'Re: RE: Plan',
       id: '<plan-2@example.org>',
@@ -169,7 +169,7 @@ describe('drafts', function () {
     expect((await drafts.start({ attachments: two })).body.error.code).to.equal('payload_too_large');
   });
 
-  it(`take uploads up to 25 MiB and refer to them ${verifies('contract:7:upload')}`, async () => {
+  it(`refer to uploads of up to 25 MiB ${verifies('contract:7:upload')}`, async () => {
     const { id } = await drafts.started({ to: ['bob@example.org'] });
     const bytes = randomBytes(3 * 1024 * 1024);
     const answer = await drafts.upload(id, bytes, 'application/pdf; v=1', '?filename=%C3%BCber.pdf');
@@ -203,7 +203,7 @@ describe('drafts', function () {
     expect(sent.attachments[0]?.content.equals(bytes)).to.equal(true);
   });
 
-  it(`are patched field by field and replaced as a whole ${verifies('contract:7:patch', 'contract:7:edit-replaces', 'contract:17:route-patch-draft', 'contract:17:route-edit-draft')}`, async () => {
+  it(`change field by field or as a whole ${verifies('contract:7:patch', 'contract:7:edit-replaces', 'contract:17:route-patch-draft', 'contract:17:route-edit-draft')}`, async () => {
     const file = (filename: string) => ({ filename, content_base64: 'aGk=' });
     const { id, attachments } = await drafts.started({
       to: ['a@example.org'], cc: ['b@example.org'], subject: 'One', html: '<p>Hi</p>', attachments: [file('a'), file('b')],
@@ -247,7 +247,7 @@ describe('drafts', function () {
     expect((await patch({ from: 'eve@example.net' })).body.error.details.issues[0].path).to.equal('from');
   });
 
-  it(`refuse a change that rests on another version ${verifies('contract:7:version', 'contract:0:if-match')}`, async () => {
+  it(`refuse a change when it is based on another version ${verifies('contract:7:version', 'contract:0:if-match')}`, async () => {
     const { id } = await drafts.started({ subject: 'v1' });
     const path = `/drafts/${id}/patch_draft`;
     expect((await drafts.post(path, { subject: 'v2', expected_version: 1 })).body.version).to.equal(2);
@@ -275,7 +275,7 @@ describe('drafts', function () {
     expect(at.map(({ status }) => status).toSorted()).to.deep.equal([200, 412, 412]);
   });
 
-  it(`are discarded by both routes, content and all ${verifies('contract:17:discard-draft', 'contract:10:discarded', 'contract:17:route-discard-draft')}`, async () => {
+  it(`are discarded with their content by both routes ${verifies('contract:17:discard-draft', 'contract:10:discarded', 'contract:17:route-discard-draft')}`, async () => {
     const [one, two] = [await drafts.started({ text: 'a' }), await drafts.started({ text: 'b' })];
     const removed = await gateway.rest('DELETE', `/drafts/${one.id}`);
     expect([removed.status, removed.body]).to.deep.equal([204, null]);
@@ -309,7 +309,7 @@ describe('drafts', function () {
     expect((await list('mailbox_id=mbx_none')).error.code).to.equal('not_found');
   });
 
-  it(`show what they were at another time ${verifies('contract:17:draft-as-of')}`, async () => {
+  it(`return an earlier state when as_of is given ${verifies('contract:17:draft-as-of')}`, async () => {
     const { id } = await drafts.started({ subject: 'before', text: 'old' });
     await new Promise((resolve) => setTimeout(resolve, 20));
     const then = new Date().toISOString();
@@ -322,7 +322,7 @@ describe('drafts', function () {
     expect((await gateway.rest('GET', `/drafts/${id}?as_of=yesterday`)).status).to.equal(400);
   });
 
-  it(`are seen only by who may ${verifies('contract:3:draft-not-found')}`, async () => {
+  it(`are hidden from callers without access ${verifies('contract:3:draft-not-found')}`, async () => {
     const { id } = await drafts.started({ subject: 'private' });
     const without = await drafts.tokenWith(['drafts:write']);
     expect((await gateway.rest('GET', `/drafts/${id}`, undefined, { token: without })).body.error).to.include({
@@ -345,7 +345,7 @@ describe('drafts', function () {
     }
   });
 
-  it(`refuse hostile and too many recipients ${verifies('contract:15:recipients')}`, async () => {
+  it(`refuse hostile recipients and too many of them ${verifies('contract:15:recipients')}`, async () => {
     const many = Array.from({ length: 60 }, (_, index) => `r${String(index)}@example.org`);
     const tooMany = await drafts.start({ to: many, cc: many });
     expect(tooMany.body.error.details.issues[0].message).to.match(/at most 100/);
@@ -358,7 +358,7 @@ describe('drafts', function () {
     } // prettier-ignore
   });
 
-  it(`are the same over MCP ${verifies('contract:17:get-draft', 'contract:7:content')}`, async () => {
+  it(`return the same over MCP ${verifies('contract:17:get-draft', 'contract:7:content')}`, async () => {
     const fields = { to: ['bob@example.org'], subject: 'Both', text: 'Hello' };
     const key = { idempotency_key: 'mcp-1', mailbox_id: anna };
     const { structuredContent: made } = await drafts.tool('start_draft', { ...fields, ...key });

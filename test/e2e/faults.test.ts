@@ -74,7 +74,7 @@ describe('a mail server that fails', function () {
       { key },
     );
 
-  it(`settles a MOVE whose answer was lost as done, by looking ${verifies('contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
+  it(`settles a MOVE as done by reading the folders when the answer was lost ${verifies('contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
     const id = await arrive('Lost answer');
     proxy.cutAt(/UID MOVE/, 'after');
     const { status, body } = await archive(id, 'lost-answer');
@@ -94,7 +94,7 @@ describe('a mail server that fails', function () {
     expect(events.body.items.map((item: { type: string }) => item.type).at(-1)).to.equal('ActionsReconciled');
   });
 
-  it(`settles a MOVE that never reached the server as failed, and repeats nothing ${verifies('contract:10:reconciled', 'contract:10:outcomes')}`, async () => {
+  it(`settles a MOVE as failed and repeats nothing when it never reached the server ${verifies('contract:10:reconciled', 'contract:10:outcomes')}`, async () => {
     const id = await arrive('Never sent');
     proxy.cutAt(/UID MOVE/, 'before');
     const { body } = await archive(id, 'never-sent');
@@ -109,7 +109,7 @@ describe('a mail server that fails', function () {
     expect(await countIn(dovecot, 'Archive', 'Never sent')).to.equal(0);
   });
 
-  it(`answers 503 while the server is down, says so in the mailbox, and recovers by itself ${verifies('contract:4:mailbox-connection-failed', 'contract:13:retry-503')}`, async () => {
+  it(`answers 503 and marks the mailbox while the server is down, and recovers automatically ${verifies('contract:4:mailbox-connection-failed', 'contract:13:retry-503')}`, async () => {
     await dovecot.stop('SIGKILL');
     const down = await eventually(async () => {
       const answer = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
@@ -125,7 +125,7 @@ describe('a mail server that fails', function () {
     expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
   });
 
-  it(`answers 424 when the server refuses the credentials, until others are stored ${verifies('contract:4:mailbox-auth-failed', 'contract:17:credentials', 'contract:17:route-mailbox-credentials')}`, async () => {
+  it(`answers 424 when the server refuses the credentials, until they are replaced ${verifies('contract:4:mailbox-auth-failed', 'contract:17:credentials', 'contract:17:route-mailbox-credentials')}`, async () => {
     const store = (password: string) =>
       gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, { password });
     expect((await store('not the password')).status).to.equal(204);
@@ -161,21 +161,21 @@ describe('a mail server that fails', function () {
     }
   };
 
-  it(`tells no caller that a mailbox is empty which never connected ${verifies('contract:4:not-connected-yet')}`, async () => {
+  it(`reports no empty mailbox when it has never connected ${verifies('contract:4:not-connected-yet')}`, async () => {
     const id = await neverConnected(1, PASSWORD);
     await answersOf(id, { status: 503, code: 'mailbox_unavailable' });
     await gateway.waitForState(id, 'connection_failed');
     await answersOf(id, { status: 503, code: 'mailbox_unavailable' });
   });
 
-  it(`tells 424 of a mailbox whose first login was refused ${verifies('contract:4:not-connected-yet')}`, async () => {
+  it(`answers 424 when the first login of a mailbox was refused ${verifies('contract:4:not-connected-yet')}`, async () => {
     const id = await neverConnected(proxy.port, 'not the password');
     await gateway.waitForState(id, 'auth_failed');
     await answersOf(id, { status: 424, code: 'mailbox_auth_failed' });
   });
 });
 
-describe('a gateway that is killed between intent and outcome', function () {
+describe('a gateway killed between intent and outcome', function () {
   this.timeout(90_000);
   let dovecot: TestDovecot;
   let proxy: CuttingProxy;
@@ -218,7 +218,7 @@ describe('a gateway that is killed between intent and outcome', function () {
     return child;
   };
 
-  it(`finds the outcome of the cut-off operation after the restart, without repeating it ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
+  it(`finds the outcome of the interrupted operation after the restart without repeating it ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
     const first = await run();
     const admin = spawn(
       process.execPath,

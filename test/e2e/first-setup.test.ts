@@ -10,7 +10,7 @@ import { runCommand } from '../support/servers/run-command.ts';
 import { PERSON_PASSWORD, signInWith } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
-describe('a fresh start', function () {
+describe('the first start', function () {
   this.timeout(60_000);
   let folder: string;
   let database: TestDatabase;
@@ -42,7 +42,7 @@ describe('a fresh start', function () {
   const tokenIn = (text: string, kind: 'setup' | 'reset'): string =>
     new RegExp(`${gateway.address}/console#${kind}=([\\w-]{43,47})$`, 'm').exec(text)?.[1] ?? '';
 
-  it(`prints a link that makes the first owner and organisation, once ${verifies('contract:18:setup-link')}`, async () => {
+  it(`prints a link that creates the first owner and organisation once ${verifies('contract:18:setup-link')}`, async () => {
     const token = await eventually(() => {
       const found = tokenIn(gateway.output, 'setup');
       return found === '' ? Promise.reject(new Error(gateway.output)) : Promise.resolve(found);
@@ -60,7 +60,7 @@ describe('a fresh start', function () {
     });
   });
 
-  it(`is followed by people whom the admin command adds ${verifies('contract:18:admin-person')}`, async () => {
+  it(`lets the admin command add more people ${verifies('contract:18:admin-person')}`, async () => {
     const added = await admin('person', 'add', 'ann@example.com', '--role', 'approver', '--name', 'Ann');
     expect(added.stdout).to.match(/^ann@example.com is an approver now\.\n/);
     const reset = { token: tokenIn(added.stdout, 'reset'), password: PERSON_PASSWORD };
@@ -74,7 +74,7 @@ describe('a fresh start', function () {
     expect((await signInWith(gateway.address, ann.email, body.password)).userId).to.equal(ann.userId);
   });
 
-  it(`is begun by a bootstrap, too, whose link lets the owner in ${verifies('contract:20:bootstrap-link')}`, async () => {
+  it(`lets the owner of a bootstrap in by its link ${verifies('contract:20:bootstrap-link')}`, async () => {
     const other = await testDatabase();
     const own = { ...env, DATABASE_URL: other.url, DATA_DIR: join(folder, 'bootstrapped') };
     let started: GatewayProcess | null = null;

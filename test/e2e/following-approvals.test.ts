@@ -16,7 +16,7 @@ import {
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
 import { openSession, rawMcp, rpc } from '../support/worlds/mcp/raw-mcp.ts';
 import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
-import { askedFor, type SampleCheck, wentOn } from '../support/samples/sample-approvals.ts';
+import { askedFor, type SampleApproval, wentOn } from '../support/samples/sample-approvals.ts';
 import { type SignedInPerson, signInNew, signInOwner } from '../support/worlds/sign-in.ts';
 import { silentLog } from '../support/fakes/silent-log.ts';
 import { verifies } from '../support/suite/verifies.ts';
@@ -109,7 +109,7 @@ describe('following approvals', function () {
   };
   const requests = (body: object): Promise<Answer> => first.rest('POST', '/approvals/email.requests', body);
 
-  it(`tells an agent that waits in any way within a second, whichever process was told ${verifies('contract:17:route-monitor-approval', 'contract:17:monitor-approval', 'contract:17:route-email-requests')}`, async () => {
+  it(`reports a vote to every way of waiting within a second, on any process ${verifies('contract:17:route-monitor-approval', 'contract:17:monitor-approval', 'contract:17:route-email-requests')}`, async () => {
     const { status, approval, operation_id } = await asked();
     expect(status).to.equal('awaiting_approval');
     const approval_ids = [approval.id];
@@ -152,7 +152,7 @@ describe('following approvals', function () {
     expect(after.items[0].execution).to.deep.include({ status: 'completed', attempts: 1 });
   });
 
-  it(`lists, shows, previews and withdraws by email.requests, each by its own scope ${verifies('contract:17:email-requests', 'contract:15:rates', 'contract:9:listed')}`, async () => {
+  it(`list, show, preview and cancel through email.requests with a scope each ${verifies('contract:17:email-requests', 'contract:15:rates', 'contract:9:listed')}`, async () => {
     const { approval } = await asked();
     const { id } = approval as { readonly id: string };
     const list = await eventually(async () => {
@@ -199,7 +199,7 @@ describe('following approvals', function () {
     expect(operation).to.include({ state: 'not_run' }).and.not.have.property('status');
   });
 
-  it(`shows a check to whom it concerns, and to nobody else ${verifies('contract:17:route-approvals', 'contract:3:approval-visibility', 'contract:17:approvals')}`, async () => {
+  it(`show an approval to callers whom it concerns, and to no other ${verifies('contract:17:route-approvals', 'contract:3:approval-visibility', 'contract:17:approvals')}`, async () => {
     const { orgId, agentId } = first.tokens;
     const { events, readModels } = first.gateway.ports;
     const colleagues = await Promise.all(
@@ -226,12 +226,12 @@ describe('following approvals', function () {
       await withGrant('drafts:read'),
       await withGrant('folders:read'),
     ];
-    const check: SampleCheck = { orgId, requester: agentId, mailboxId };
-    await askedFor(events, 'seen_actions', check);
-    await askedFor(events, 'seen_send', { ...check, draftId: 'drf_1' });
-    await askedFor(events, 'seen_owners', { ...check, terms: { approver_role: 'owner' } });
-    await askedFor(events, 'seen_nobodys', { ...check, terms: { quorum: 0 } });
-    await askedFor(events, 'seen_elsewhere', { ...check, orgId: 'org_other' });
+    const approval: SampleApproval = { orgId, requester: agentId, mailboxId };
+    await askedFor(events, 'seen_actions', approval);
+    await askedFor(events, 'seen_send', { ...approval, draftId: 'drf_1' });
+    await askedFor(events, 'seen_owners', { ...approval, terms: { approver_role: 'owner' } });
+    await askedFor(events, 'seen_nobodys', { ...approval, terms: { quorum: 0 } });
+    await askedFor(events, 'seen_elsewhere', { ...approval, orgId: 'org_other' });
     await readModels.waitFor(await events.headPosition(), 5_000);
     const all = ['actions', 'send', 'owners', 'nobodys'];
     const rows: readonly (readonly [who: string, token: string | undefined, sees: readonly string[]])[] = [
@@ -290,15 +290,15 @@ describe('following approvals', function () {
     expect(reads[0].data).to.deep.include({ what: 'approval', mailbox_id: mailboxId });
   });
 
-  it(`shows a check as it was, and the one that took its place ${verifies('contract:17:as-of', 'contract:10:operation-waits')}`, async () => {
+  it(`show an approval at an earlier time and name the one that replaced it ${verifies('contract:17:as-of', 'contract:10:operation-waits')}`, async () => {
     const { orgId, agentId } = first.tokens;
     const { events, readModels } = first.gateway.ports;
-    const check: SampleCheck = { orgId, requester: agentId, mailboxId, draftId: 'drf_2' };
-    await askedFor(events, 'then_old', check);
+    const approval: SampleApproval = { orgId, requester: agentId, mailboxId, draftId: 'drf_2' };
+    await askedFor(events, 'then_old', approval);
     const before = new Date().toISOString();
     await new Promise((resolve) => setTimeout(resolve, 5));
     await wentOn(events, 'then_old', 'ApprovalSuperseded');
-    await askedFor(events, 'then_new', { ...check, supersedes: 'chk_then_old' });
+    await askedFor(events, 'then_new', { ...approval, supersedes: 'chk_then_old' });
     await wentOn(events, 'then_new', 'ApprovalGranted', { commit_by: LATER });
     await readModels.waitFor(await events.headPosition(), 5_000);
     const get = async (path: string): Promise<Json> => (await first.rest('GET', path)).body;

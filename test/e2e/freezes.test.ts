@@ -54,7 +54,7 @@ const PASSES: ReadonlySet<string> = new Set([
   'store_unavailable',
 ]);
 
-describe('a process that is stopped in the middle of its work, judged by another one, and wakes', function () {
+describe('a process that is paused in its work while another one settles it', function () {
   this.timeout(isLong ? 300_000 : 60_000);
   let dovecot: TestDovecot;
   let server: ScriptedSmtp;
@@ -136,7 +136,7 @@ describe('a process that is stopped in the middle of its work, judged by another
   };
 
   for (const at of ARCHIVES) {
-    it(`moves nothing that was told as left alone: ${at.join(' ')} ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
+    it(`moves nothing that was reported as not moved: ${at.join(' ')} ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
       const subject = `Frozen ${randomUUID()}`;
       await watched.arrive('INBOX', subject);
       const id = await eventually(async () => {

@@ -77,7 +77,7 @@ describe('hostile MIME through the whole gateway', function () {
     return items;
   };
 
-  it(`lists it in every body form, each message once ${verifies('contract:4:hostile-mime')}`, async () => {
+  it(`is listed once per message in every body form ${verifies('contract:4:hostile-mime')}`, async () => {
     for (const form of FORMS) {
       const ids = (await all(`include_body=${form}`)).map((item) => String(item.id));
       expect(new Set(ids).size, form).to.equal(ids.length);
@@ -85,7 +85,7 @@ describe('hostile MIME through the whole gateway', function () {
     }
   });
 
-  it(`reads each message, its source and all its attachments ${verifies('contract:4:hostile-mime')}`, async () => {
+  it(`is readable by message, source and attachment ${verifies('contract:4:hostile-mime')}`, async () => {
     await inTurns(await all(''), async ({ id }, index) => {
       const path = `/messages/${String(id)}`;
       const forms = isLong ? FORMS : [FORMS[index % FORMS.length] ?? 'none'];
@@ -99,7 +99,7 @@ describe('hostile MIME through the whole gateway', function () {
     });
   });
 
-  it(`hands out what was sent, byte by byte, and what HTML hides never ${verifies('contract:4:raw', 'contract:4:html-cleaned')}`, async () => {
+  it(`is returned byte by byte, without the hidden text of HTML ${verifies('contract:4:raw', 'contract:4:html-cleaned')}`, async () => {
     const items = await all('include_body=html');
     for (const { body } of items.filter((item) => item.body.format === 'html')) {
       expect(String(body.content)).not.to.match(
@@ -117,7 +117,7 @@ describe('hostile MIME through the whole gateway', function () {
 describe('a message of 25 MiB', function () {
   this.timeout(60_000);
 
-  it(`is read in every form, and streamed, within five seconds each ${verifies('contract:4:hostile-mime')}`, async function () {
+  it(`is returned in every form and as a stream within five seconds each ${verifies('contract:4:hostile-mime')}`, async function () {
     const dovecot = await requireTestDovecot(this);
     const head =
       'From: a@example.org\r\nSubject: huge\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n';

@@ -3,7 +3,7 @@ import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot
 import { startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
-describe('what a token learns of itself', function () {
+describe('the identity of a token', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -19,7 +19,7 @@ describe('what a token learns of itself', function () {
     await dovecot.dispose();
   });
 
-  it(`is its mailboxes, folder roles, tools and limits ${verifies('contract:17:identity-reports', 'contract:17:route-identity', 'contract:19:rest-base')}`, async () => {
+  it(`returns its mailboxes, folder roles, tools and limits ${verifies('contract:17:identity-reports', 'contract:17:route-identity', 'contract:19:rest-base')}`, async () => {
     const { status, body } = await gateway.rest('GET', '/identity');
     expect(status).to.equal(200);
     expect(body.principal).to.include({ type: 'delegated', id: gateway.tokens.userId });
@@ -37,14 +37,14 @@ describe('what a token learns of itself', function () {
     expect(body.server.mcp_revisions).to.deep.equal(['2025-11-25', '2025-06-18', '2025-03-26']);
   });
 
-  it(`needs a bearer ${verifies('contract:17:bearer')}`, async () => {
+  it(`requires a bearer ${verifies('contract:17:bearer')}`, async () => {
     const without = await gateway.rest('GET', '/identity', undefined, { token: null });
     expect(without.status).to.equal(401);
     expect(without.body.error.code).to.equal('unauthenticated');
     expect(without.headers.get('www-authenticate')).to.match(/^Bearer/);
   });
 
-  it('is told the mailbox with its roles, connection and grants as resources of their own', async () => {
+  it('links to roles, connection and grants as separate resources of the mailbox', async () => {
     const { body } = await gateway.rest('GET', `/mailboxes/${mailboxId}`);
     expect(body.id).to.match(/^mbx_/);
     expect(JSON.stringify(body)).not.to.include('password":');
@@ -55,7 +55,7 @@ describe('what a token learns of itself', function () {
     expect(tested.body.imap.ok).to.equal(true);
   });
 
-  it(`sends JSON as application/json, or nothing for no fields ${verifies('contract:0:json')}`, async () => {
+  it(`is JSON as application/json, and accepts no body for no fields ${verifies('contract:0:json')}`, async () => {
     const path = `/mailboxes/${mailboxId}/email.query`;
     const text = await gateway.rest('POST', path, undefined, {
       raw: '{"select":{}}',
@@ -66,7 +66,7 @@ describe('what a token learns of itself', function () {
     expect((await gateway.rest('POST', `/mailboxes/${mailboxId}/connection-tests`)).status).to.equal(200);
   });
 
-  it('cannot be reached by a route that does not exist, or a method it does not have', async () => {
+  it('answers 404 or 405 when route or method do not exist', async () => {
     const unknown = await gateway.rest('GET', '/nowhere');
     expect(unknown.body.error).to.include({ status: 404, code: 'not_found' });
     const wrong = await gateway.rest('DELETE', '/identity');

@@ -15,7 +15,7 @@ interface Session {
   readonly headers: Record<string, string>;
 }
 
-describe('the interface over MCP', function () {
+describe('the MCP interface of the contract', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -73,7 +73,7 @@ describe('the interface over MCP', function () {
     return body.token as string;
   };
 
-  it(`takes a JWT with every request, whatever it asks ${verifies('contract:16:bearer', 'contract:2:bearer', 'contract:2:mcp-jwt', 'contract:13:http-errors')}`, async () => {
+  it(`requires a JWT with every request ${verifies('contract:16:bearer', 'contract:2:bearer', 'contract:2:mcp-jwt', 'contract:13:http-errors')}`, async () => {
     const claims = gateway.tokens.mcpToken.split('.').map((part) => Buffer.from(part, 'base64url'));
     expect(claims).to.have.length(3);
     expect(JSON.parse(String(claims[0]))).to.have.property('alg');
@@ -94,7 +94,7 @@ describe('the interface over MCP', function () {
     expect(await listed(full), 'the session outlives what was refused').not.to.deep.equal([]);
   });
 
-  it(`refuses origins and protocol headers by HTTP statuses ${verifies('contract:13:http-errors', 'contract:13:http-channel', 'contract:16:session-header', 'contract:16:version-header', 'contract:16:echo')}`, async () => {
+  it(`refuses origins and protocol headers with HTTP statuses ${verifies('contract:13:http-errors', 'contract:13:http-channel', 'contract:16:session-header', 'contract:16:version-header', 'contract:16:echo')}`, async () => {
     const refusal = async (headers: Record<string, string | undefined>): Promise<unknown[]> => {
       const answer = await rawMcp(url, {
         bearer: full.bearer,
@@ -113,7 +113,7 @@ describe('the interface over MCP', function () {
     }
   });
 
-  it(`knows a session by the token that made it, even for the same agent ${verifies('contract:2:session-bound', 'contract:13:session-not-found')}`, async () => {
+  it(`accepts a session only with the token that created it, even for the same agent ${verifies('contract:2:session-bound', 'contract:13:session-not-found')}`, async () => {
     const bearer = await tokenOf(gateway.tokens.agentId, ['messages:read']);
     const answer = await rawMcp(url, { bearer, headers: full.headers, body: rpc('ping') });
     expect([answer.status, (answer.body as Json).error.code]).to.deep.equal([404, 'session_not_found']);
@@ -121,7 +121,7 @@ describe('the interface over MCP', function () {
     expect(await send(full, rpc('ping'))).to.have.property('result');
   });
 
-  it(`shows and lets call what the grants allow, at any moment ${verifies('contract:3:effective-grants', 'contract:16:narrow-token', 'contract:16:hidden-tools', 'contract:16:tools-list', 'contract:3:insufficient-scope', 'contract:13:insufficient-scope')}`, async () => {
+  it(`lists and runs the tools that the grants allow at that moment ${verifies('contract:3:effective-grants', 'contract:16:narrow-token', 'contract:16:hidden-tools', 'contract:16:tools-list', 'contract:3:insufficient-scope', 'contract:13:insufficient-scope')}`, async () => {
     const { body: agent } = await gateway.rest('POST', '/agents', { name: 'Narrow' });
     const grants = `/mailboxes/${mailboxId}/grants`;
     const { body: grant } = await gateway.rest('POST', grants, {
@@ -167,7 +167,7 @@ describe('the interface over MCP', function () {
     expect(await listed(other)).to.deep.equal(before);
   });
 
-  it(`takes the arguments of email_query ${verifies('contract:16:email-query-arguments', 'contract:4:message-filters')}`, async () => {
+  it(`accepts the arguments of email_query ${verifies('contract:16:email-query-arguments', 'contract:4:message-filters')}`, async () => {
     const query = (select: object) =>
       callTool(full, 'email_query', {
         select: { mailbox_id: mailboxId, folder: 'inbox', ...select },
@@ -183,13 +183,13 @@ describe('the interface over MCP', function () {
     expect(first.structuredContent.page.next_cursor).to.be.a('string');
   });
 
-  it(`takes an empty object for get_identity ${verifies('contract:16:get-identity-arguments')}`, async () => {
+  it(`accepts an empty object for get_identity ${verifies('contract:16:get-identity-arguments')}`, async () => {
     expect((await callTool(full, 'get_identity', {})).isError).to.equal(false);
     const more = await send(full, callOf('get_identity', { of: 'anna' }));
     expect(more.result.structuredContent.error.code).to.equal('invalid_request');
   });
 
-  it(`tells each kind of failure by its channel ${verifies('contract:13:json-rpc-channel', 'contract:13:tool-channel', 'contract:16:is-error', 'contract:16:structured-content')}`, async () => {
+  it(`reports each kind of failure by its channel ${verifies('contract:13:json-rpc-channel', 'contract:13:tool-channel', 'contract:16:is-error', 'contract:16:structured-content')}`, async () => {
     expect((await send(full, rpc('tools/unknown'))).error.code).to.equal(-32601);
     expect((await send(full, callOf('unknown_tool'))).error.code).to.equal(-32602);
     const broken = await send(full, callOf('email_query', { select: 5 }));
@@ -206,7 +206,7 @@ describe('the interface over MCP', function () {
     expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
   });
 
-  it(`answers what REST answers, tool by tool ${verifies('contract:0:two-surfaces', 'contract:4:select-type')}`, async () => {
+  it(`returns the answers of REST for each tool ${verifies('contract:0:two-surfaces', 'contract:4:select-type')}`, async () => {
     const tools = capabilities.filter(({ tool }) => tool !== null);
     const withoutRoute = tools.filter(({ rest }) => rest === null).map(({ name }) => name);
     // A session's own matter, and two that gather or cut into pieces what has routes of its own.

@@ -33,7 +33,7 @@ function methodsOf(path: string): readonly string[] {
   return (exact.length > 0 ? exact : fitting).map(({ method }) => method.toUpperCase());
 }
 
-describe('the interface over REST', function () {
+describe('the REST interface of the contract', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -70,7 +70,7 @@ describe('the interface over REST', function () {
     return body.items[0].id as string;
   };
 
-  it(`has those routes of the interface that have a handler, and none for the others ${verifies('contract:17:inventory', 'contract:19:rest-base')}`, async () => {
+  it(`has the routes of the contract that have a handler, and no other ${verifies('contract:17:inventory', 'contract:19:rest-base')}`, async () => {
     for (const path of PLANNED) {
       const answer = await gateway.rest('OPTIONS', path);
       const allowed = answer.headers.get('allow')?.split(', ') ?? [];
@@ -108,7 +108,7 @@ describe('the interface over REST', function () {
     expect(body.error.code).to.equal('invalid_request');
   });
 
-  it(`gives every collection as items and page, and what is one as itself ${verifies('contract:0:collection', 'contract:0:single-resource')}`, async () => {
+  it(`returns every collection as items and page, and a single resource as itself ${verifies('contract:0:collection', 'contract:0:single-resource')}`, async () => {
     const collections = [
       '/mailboxes', '/tokens', '/agents', '/audit', `${mailbox}/messages`, `${mailbox}/folders/list`,
       `${mailbox}/grants`,
@@ -125,7 +125,7 @@ describe('the interface over REST', function () {
     }
   });
 
-  it(`goes on by the opaque cursor, which comes to an end ${verifies('contract:0:cursor', 'contract:17:route-messages')}`, async () => {
+  it(`continues by an opaque cursor to the end ${verifies('contract:0:cursor', 'contract:17:route-messages')}`, async () => {
     const first = await get(`${mailbox}/messages?folder=inbox&limit=2`);
     const cursors: string[] = [];
     const subjects = first.items.map(({ subject }: Json) => subject as string) as string[];
@@ -141,7 +141,7 @@ describe('the interface over REST', function () {
     expect(cursors.join()).not.to.match(/Invoice|INBOX/i);
   });
 
-  it(`queries by the body the interface shows ${verifies('contract:4:email-query-select', 'contract:4:email-query-view')}`, async () => {
+  it(`accepts the query body of the contract ${verifies('contract:4:email-query-select', 'contract:4:email-query-view')}`, async () => {
     const { body } = await gateway.rest('POST', `${mailbox}/email.query`, {
       select: {
         filter: { seen: false, subject_contains: 'Invoice' },
@@ -159,7 +159,7 @@ describe('the interface over REST', function () {
     expect(unknown.body.error.details.issues[0].path).to.equal('view');
   });
 
-  it(`acts by the body the interface shows, and says what became of it ${verifies('contract:6:email-act-operation', 'contract:6:email-act-authorization', 'contract:6:email-act-cardinality', 'contract:6:cardinality-bounds', 'contract:6:status', 'contract:6:status-completed', 'contract:6:status-preview')}`, async () => {
+  it(`accepts the action body of the contract and returns the outcome ${verifies('contract:6:email-act-operation', 'contract:6:email-act-authorization', 'contract:6:email-act-cardinality', 'contract:6:cardinality-bounds', 'contract:6:status', 'contract:6:status-completed', 'contract:6:status-preview')}`, async () => {
     const id = await someId();
     const act = (change: object, key = 'shown') =>
       gateway.rest(
@@ -196,7 +196,7 @@ describe('the interface over REST', function () {
     expect(await someId(), 'it ran').not.to.equal(id);
   });
 
-  it(`lets audit events be read, by their evt_ ids, and nothing else ${verifies('contract:12:read-only', 'contract:17:route-audit')}`, async () => {
+  it(`returns audit events by their evt_ ids and allows no change ${verifies('contract:12:read-only', 'contract:17:route-audit')}`, async () => {
     const { items } = await eventually(async () => {
       const found = await get('/audit?limit=5');
       expect(found.items).to.have.length(5);
@@ -214,7 +214,7 @@ describe('the interface over REST', function () {
     expect((await get('/audit/evt_unknown')).error.code).to.equal('not_found');
   });
 
-  it(`keeps the parts of a mailbox under it ${verifies('contract:4:mailbox-parts', 'contract:17:route-mailboxes', 'contract:17:route-mailbox-credentials', 'contract:17:route-mailbox-connection-tests', 'contract:17:route-mailbox-folder-roles', 'contract:17:route-mailbox-grants')}`, async () => {
+  it(`returns the parts of a mailbox below its path ${verifies('contract:4:mailbox-parts', 'contract:17:route-mailboxes', 'contract:17:route-mailbox-credentials', 'contract:17:route-mailbox-connection-tests', 'contract:17:route-mailbox-folder-roles', 'contract:17:route-mailbox-grants')}`, async () => {
     const made = await gateway.rest('POST', '/mailboxes', {
       email: 'berta@example.com',
       imap: { ...dovecot.imap() },
@@ -242,7 +242,7 @@ describe('the interface over REST', function () {
     expect((await gateway.rest('GET', `${path}/messages`)).status).to.equal(404);
   });
 
-  it(`makes, lists and reads agents and tokens ${verifies('contract:17:route-agents', 'contract:17:route-tokens')}`, async () => {
+  it(`creates, lists and returns agents and tokens ${verifies('contract:17:route-agents', 'contract:17:route-tokens')}`, async () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const asked: [string, object, RegExp][] = [
       ['/agents', { name: 'Reader' }, /^agt_/],

@@ -127,7 +127,7 @@ describe('kill -9 of every part under mixed load', function () {
     }
   };
 
-  it(`loses, doubles and reorders nothing, and works again by itself ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
+  it(`loses, repeats and reorders nothing, and recovers automatically ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
     load.start();
     await eventually(() => {
       expect(load.archived.length).to.be.above(3);

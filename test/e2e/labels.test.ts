@@ -74,7 +74,7 @@ describe('a mailbox with labels through the whole gateway', function () {
     );
   };
 
-  it(`answers one item per message and names the other folders ${verifies('contract:4:gmail-one-item')}`, async () => {
+  it(`returns one item per message with the names of its other folders ${verifies('contract:4:gmail-one-item')}`, async () => {
     for (const select of [{}, { folder: 'all' }]) {
       const items = await query(select);
       expect(items.map(({ subject }) => subject).toSorted()).to.deep.equal(['archived', 'labelled', 'plain']);
@@ -91,7 +91,7 @@ describe('a mailbox with labels through the whole gateway', function () {
     expect(body.also_in).to.deep.equal(labelled.also_in);
   });
 
-  it(`archives by taking the message out of INBOX ${verifies('contract:4:gmail-archive')}`, async () => {
+  it(`archives by removing the message from INBOX ${verifies('contract:4:gmail-archive')}`, async () => {
     const { id } = await find('plain');
     const reply = await act(id, 'archive', 'archive-plain');
     const [result] = reply.results as readonly { outcome: string; new_message_id?: string }[];

@@ -25,7 +25,7 @@ interface Holder {
   readonly fence: number;
 }
 
-describe('two processes that work on mail', function () {
+describe('two worker processes', function () {
   this.timeout(90_000);
   let dovecot: TestDovecot;
   let set: ReplicaSet;
@@ -96,7 +96,7 @@ describe('two processes that work on mail', function () {
     throw new Error('no process holds the mailbox');
   };
 
-  it('share a mailbox by a lease: one that is paused past it wakes up and does nothing', async () => {
+  it('share a mailbox by a lease, and do nothing when they wake up after it', async () => {
     const first = await eventually(async () => {
       const now = await holder();
       if (now === null) throw new Error('nobody holds it');
@@ -125,7 +125,7 @@ describe('two processes that work on mail', function () {
     expect(body.items).to.have.length(4);
   });
 
-  it('share many mailboxes evenly, and one takes over all of the other that was killed', async () => {
+  it('share many mailboxes evenly, and take over all of a killed process', async () => {
     const host = { host: dovecot.host, port: dovecot.ports.imap, security: 'none' };
     for (const username of OTHERS) {
       const auth = { type: 'password', username, password: PASSWORD };

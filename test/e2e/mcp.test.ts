@@ -16,7 +16,7 @@ interface ToolAnswer {
   readonly content: readonly { readonly type: string; readonly text: string }[];
 }
 
-describe('the MCP face of the whole gateway', function () {
+describe('the MCP adapter of the gateway', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -96,7 +96,7 @@ describe('the MCP face of the whole gateway', function () {
     await client.close();
   });
 
-  it(`tells the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'contract:16:toggle', 'contract:16:granular-23')}`, async () => {
+  it(`notifies the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'contract:16:toggle', 'contract:16:granular-23')}`, async () => {
     const { client } = await connect();
     let told = 0;
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -149,7 +149,7 @@ describe('the MCP face of the whole gateway', function () {
   });
 
   for (const revision of REVISIONS) {
-    it(`speaks ${revision} to plain HTTP, session in the header, gone after DELETE ${verifies('contract:16:session-made', 'contract:16:initialize', 'contract:16:initialized', 'contract:16:post', 'contract:16:delete-ends-session', 'contract:16:session-deleted', 'contract:13:session-not-found', 'contract:16:revisions', 'contract:16:echo')}`, async () => {
+    it(`speaks ${revision} over plain HTTP with a session header until DELETE ${verifies('contract:16:session-made', 'contract:16:initialize', 'contract:16:initialized', 'contract:16:post', 'contract:16:delete-ends-session', 'contract:16:session-deleted', 'contract:13:session-not-found', 'contract:16:revisions', 'contract:16:echo')}`, async () => {
       const post = (body: object, headers: Record<string, string> = {}) =>
         fetch(`${gateway.baseUrl}/mcp`, {
           method: 'POST',
@@ -188,7 +188,7 @@ describe('the MCP face of the whole gateway', function () {
     });
   }
 
-  it(`takes no REST token, and REST takes no MCP token ${verifies('contract:2:mcp-jwt')}`, async () => {
+  it(`refuses REST tokens, and REST refuses its tokens ${verifies('contract:2:mcp-jwt')}`, async () => {
     const mcp = await fetch(`${gateway.baseUrl}/mcp`, {
       method: 'POST',
       headers: {

@@ -33,7 +33,7 @@ describe('messages that another client moves', function () {
     return body.items[0].id as string;
   };
 
-  it(`are found by their old ids, and nothing is guessed ${verifies('contract:4:stale-current-id', 'contract:4:deleted-not-found')}`, async () => {
+  it(`are found by their old ids, and never guessed ${verifies('contract:4:stale-current-id', 'contract:4:deleted-not-found')}`, async () => {
     const subjects = ['carried', 'marked', 'doubled', 'twins'];
     const ids = new Map<string, string>();
     for (const subject of subjects) ids.set(subject, await idOf(subject));

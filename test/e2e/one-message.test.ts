@@ -116,7 +116,7 @@ describe('one message through the whole gateway', function () {
       );
     });
 
-  it(`reads every body form, cleaned, and leaves \\Seen alone ${verifies('contract:4:one-message', 'contract:4:body-forms', 'contract:4:html-cleaned', 'contract:4:hidden-text', 'contract:4:quoted-history', 'contract:4:reading-keeps-unseen')}`, async () => {
+  it(`returns every body form cleaned and leaves \\Seen unset ${verifies('contract:4:one-message', 'contract:4:body-forms', 'contract:4:html-cleaned', 'contract:4:hidden-text', 'contract:4:quoted-history', 'contract:4:reading-keeps-unseen')}`, async () => {
     const none = await read('rich');
     expect(none).not.to.have.any.keys('body', 'preview');
     const preview = await read('rich', '?include_body=preview');
@@ -178,7 +178,7 @@ describe('one message through the whole gateway', function () {
     expect(refused.status).to.equal(400);
   });
 
-  it(`tells what the trusted receiver found, and of nobody else ${verifies('contract:4:security', 'contract:4:first-contact')}`, async () => {
+  it(`reports the verdict of the trusted receiver and of no other server ${verifies('contract:4:security', 'contract:4:first-contact')}`, async () => {
     expect((await read('rich')).security).to.deep.equal({
       spf: 'pass',
       dkim: 'pass',
@@ -191,7 +191,7 @@ describe('one message through the whole gateway', function () {
     await gateway.rest('PATCH', mailbox, { trusted_authserv_ids: ['mx.example.com'] });
   });
 
-  it(`streams the raw message, its scope apart ${verifies('contract:4:raw', 'contract:12:raw-read-event')}`, async () => {
+  it(`streams the raw message under a separate scope ${verifies('contract:4:raw', 'contract:12:raw-read-event')}`, async () => {
     const id = await idOf('rich');
     const raw = await bytes(`${mailbox}/messages/${id}/raw`);
     expect(raw.status).to.equal(200);
@@ -219,7 +219,7 @@ describe('one message through the whole gateway', function () {
     expect(reads.find((each) => each.data.what === 'raw').data.message_ids).to.deep.equal([id]);
   });
 
-  it(`streams an attachment decoded, under a name that harms nobody ${verifies('contract:4:attachment-size', 'contract:4:attachment', 'contract:4:attachment-by-id', 'contract:17:route-attachment', 'contract:12:attachment-read-event')}`, async () => {
+  it(`streams an attachment decoded under a safe name ${verifies('contract:4:attachment-size', 'contract:4:attachment', 'contract:4:attachment-by-id', 'contract:17:route-attachment', 'contract:12:attachment-read-event')}`, async () => {
     const { attachments } = await read('rich');
     const [, pdf, csv] = attachments;
     expect([pdf.filename, csv.filename]).to.deep.equal(['passwd.pdf', 'naïve.csv']);
@@ -259,7 +259,7 @@ describe('one message through the whole gateway', function () {
     ]);
   });
 
-  it(`answers one range of an attachment, and HEAD ${verifies('contract:4:attachment-range')}`, async () => {
+  it(`returns one range of an attachment, and its headers for HEAD ${verifies('contract:4:attachment-range')}`, async () => {
     const { attachments } = await read('rich');
     const path = `${mailbox}/attachments/${String(attachments[1].id)}`;
     const total = String(FILE.length);
@@ -292,7 +292,7 @@ describe('one message through the whole gateway', function () {
     expect([headers.status, headers.body.length, length]).to.deep.equal([200, 0, total]);
   });
 
-  it(`refuses forged attachment ids and those of another mailbox ${verifies('contract:4:attachment-of-mailbox')}`, async () => {
+  it(`refuses attachment ids that are forged or of another mailbox ${verifies('contract:4:attachment-of-mailbox')}`, async () => {
     const { attachments } = await read('rich');
     const id = String(attachments[1].id);
     const forged = `${id.slice(0, 9)}${id[9] === '0' ? '1' : '0'}${id.slice(10)}`;
@@ -303,7 +303,7 @@ describe('one message through the whole gateway', function () {
     }
   });
 
-  it(`hands an attachment to a model piece by piece ${verifies('contract:4:attachment-pieces', 'contract:4:attachment-of-mailbox', 'contract:4:select-type')}`, async () => {
+  it(`returns an attachment to a model piece by piece ${verifies('contract:4:attachment-pieces', 'contract:4:attachment-of-mailbox', 'contract:4:select-type')}`, async () => {
     const { attachments } = await read('rich');
     const transport = new StreamableHTTPClientTransport(new URL(`${gateway.baseUrl}/mcp`), {
       requestInit: { headers: { authorization: `Bearer ${gateway.tokens.mcpToken}` } },
@@ -339,7 +339,7 @@ describe('one message through the whole gateway', function () {
     await client.close();
   });
 
-  it(`tells where a message went that was moved, and that a deleted one is gone ${verifies('contract:4:stale-id', 'contract:4:stale-current-id', 'contract:4:deleted-not-found')}`, async () => {
+  it(`reports the new place of a moved message, and that a deleted one is gone ${verifies('contract:4:stale-id', 'contract:4:stale-current-id', 'contract:4:deleted-not-found')}`, async () => {
     const first = await idOf('moved');
     const { attachments } = await read('rich');
     const move = async (id: string, folder: string): Promise<string> => {

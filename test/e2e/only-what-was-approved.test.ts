@@ -43,7 +43,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<(typeof MODES)[number], str
 };
 
 /** Who asks is a token of the owner; who decides is the owner, signed in. */
-describe('what was approved, and nothing else', function () {
+describe('an approved operation', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
@@ -135,7 +135,7 @@ describe('what was approved, and nothing else', function () {
   }; // prettier-ignore
 
   for (const [decision, statuses] of Object.entries(TABLE)) {
-    it(`depends on mode and policy alike, where policy says ${decision} ${verifies('contract:6:modes', 'contract:6:check-modes')}`, async () => {
+    it(`depends on mode and policy alike when policy says ${decision} ${verifies('contract:6:modes', 'contract:6:check-modes')}`, async () => {
       await rules(decision === 'require' ? REQUIRE : rule(decision));
       const messages = await arrive(MODES.length);
       for (const [at, mode] of MODES.entries()) {
@@ -152,7 +152,7 @@ describe('what was approved, and nothing else', function () {
     });
   }
 
-  it(`is what the preview shows, and what goes out is that ${verifies('contract:9:preview')}`, async () => {
+  it(`is the content of the preview and of the sent mail ${verifies('contract:9:preview')}`, async () => {
     const { id, subject } = await world.draft(['bob@example.com']);
     const asked = await approved({ type: 'draft_send', draft_id: id });
     const { status, body } = await owner.rest('GET', `/approvals/${String(asked.approval.id)}/preview`);
@@ -166,7 +166,7 @@ describe('what was approved, and nothing else', function () {
     expect(sent?.raw.toString()).to.include(`Message-ID: ${String(body.manifest.headers.message_id)}`);
   });
 
-  it(`is not another byte of the stored message ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`fails when a byte of the stored message changed ${verifies('contract:9:commit-checks')}`, async () => {
     const { id, subject } = await world.draft();
     const asked = await approved({ type: 'draft_send', draft_id: id });
     const { sql } = world.gateway.gateway.ports;
@@ -182,7 +182,7 @@ describe('what was approved, and nothing else', function () {
     expect(relay.accepted.filter(({ raw }) => raw.includes(subject))).to.deep.equal([]);
   });
 
-  it(`is not what policy forbids since ${verifies('contract:10:invalidated')}`, async () => {
+  it(`fails when policy has forbidden it since ${verifies('contract:10:invalidated')}`, async () => {
     const [message] = await arrive(1);
     const { id, subject } = await world.draft();
     const moved = await approved(archive(message?.id ?? ''));
@@ -196,7 +196,7 @@ describe('what was approved, and nothing else', function () {
     expect(relay.accepted.filter(({ raw }) => raw.includes(subject))).to.deep.equal([]);
   });
 
-  it(`is not a selection that lost a message since ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`fails when the selection lost a message since ${verifies('contract:9:commit-checks')}`, async () => {
     const [kept, gone] = await arrive(2);
     const ids = [kept?.id, gone?.id];
     const asked = await approved({ ...archive(''), select: { message_ids: ids } });
@@ -208,7 +208,7 @@ describe('what was approved, and nothing else', function () {
     expect(await inInbox(kept?.messageId ?? '')).to.equal(true);
   });
 
-  it(`is not a folder that was given another name since ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`fails when the folder was renamed since ${verifies('contract:9:commit-checks')}`, async () => {
     const [message] = await arrive(1);
     await withClient(dovecot.imap(), 'anna', (client) => client.mailboxCreate('Plans'));
     const folders = `/mailboxes/${world.mailboxId}/folders/list`;
@@ -228,7 +228,7 @@ describe('what was approved, and nothing else', function () {
     expect(await inInbox(message?.messageId ?? '')).to.equal(true);
   });
 
-  it(`leaves no word of a mail in the log ${verifies('contract:12:nothing-of-mail', 'contract:12:clear-text')}`, async () => {
+  it(`leaves no text of a mail in the log ${verifies('contract:12:nothing-of-mail', 'contract:12:clear-text')}`, async () => {
     const secret = (kind: string): string => `${kind}-${randomUUID()}`;
     const [text, reason, refusal] = [secret('text'), secret('reason'), secret('refusal')];
     const reader = `${secret('reader')}@example.com`;

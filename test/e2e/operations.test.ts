@@ -15,7 +15,7 @@ import { verifies } from '../support/suite/verifies.ts';
 
 const RAW = 'From: berta@example.org\r\nSubject: Read me\r\nMessage-ID: <r@example.org>\r\n\r\nHello.\r\n';
 
-describe('operations read and resolved', function () {
+describe('operations over REST', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -77,7 +77,7 @@ describe('operations read and resolved', function () {
     return String((await gateway.rest('POST', '/tokens', request)).body.token);
   };
 
-  it(`answers an operation with its results, its state and its lines ${verifies('contract:6:operation-read')}`, async () => {
+  it(`return results, state and audit lines ${verifies('contract:6:operation-read')}`, async () => {
     const id = await archived();
     const operation = await lines(id, 5);
     expect(operation).to.deep.include({
@@ -105,7 +105,7 @@ describe('operations read and resolved', function () {
     expect((await get('/operations?status=late')).status).to.equal(400);
   });
 
-  it(`hides it from whoever neither asked for it nor may read there ${verifies('contract:3:operation-visibility')}`, async () => {
+  it(`are hidden from callers who neither requested them nor read the mailbox ${verifies('contract:3:operation-visibility')}`, async () => {
     const id = await unknownMove('opn_hidden');
     const { body } = await gateway.rest('POST', '/agents', { name: 'Other' });
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
@@ -127,7 +127,7 @@ describe('operations read and resolved', function () {
     expect((await get('/operations/opn_none')).status).to.equal(404);
   });
 
-  it(`is resolved on a person's word, and says who said what ${verifies('contract:10:resolve', 'contract:10:operation-state')}`, async () => {
+  it(`are resolved by the word of a person, and record it ${verifies('contract:10:resolve', 'contract:10:operation-state')}`, async () => {
     const id = await unknownMove('opn_doubtful');
     const admin = (...args: string[]) =>
       runCommand('infra/admin/admin.ts', ['resolve', ...args], {
@@ -148,7 +148,7 @@ describe('operations read and resolved', function () {
     expect(line.actor).to.include({ type: 'system', id: 'admin-command' });
   });
 
-  it(`is resolved by a person who is signed in, and by no token ${verifies('contract:17:resolve', 'contract:10:resolve-session')}`, async () => {
+  it(`are resolved by signed-in people, and by no token ${verifies('contract:17:resolve', 'contract:10:resolve-session')}`, async () => {
     const id = await unknownMove('opn_undecided');
     const path = `/operations/${id}/resolve`;
     const word = { outcome: 'not_done', reason: 'It still lies in the inbox.' };

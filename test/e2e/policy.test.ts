@@ -49,7 +49,7 @@ describe("the organisation's policy over REST", function () {
   };
   const version = async (): Promise<number> => Number((await read('/org/policy')).version);
 
-  it(`is read by its version, and set by a person who read that one ${verifies('contract:17:policy', 'contract:3:policy-manage')}`, async () => {
+  it(`returns a version and accepts the next one when it names that version ${verifies('contract:17:policy', 'contract:3:policy-manage')}`, async () => {
     const before = await world.gateway.rest('GET', '/org/policy');
     expect([before.status, before.headers.get('etag')]).to.deep.equal([200, '"1"']);
     expect(before.body.built_in_rules).to.have.length(3);
@@ -64,7 +64,7 @@ describe("the organisation's policy over REST", function () {
     expect((await read(`/org/policy?as_of=${String(before.body.set_at)}`)).rules).to.have.length(1);
   });
 
-  it(`tells who changed what, and what is wrong with it ${verifies('contract:17:policy-versions', 'contract:8:names-issue')}`, async () => {
+  it(`reports who changed it, and the issues of a bad document ${verifies('contract:17:policy-versions', 'contract:8:names-issue')}`, async () => {
     await put([PEOPLE, rule('later', FORM, { decision: 'allow', undo_seconds: 30 })]);
     const [newest] = (await read('/org/policy/versions')).items;
     expect(newest).to.include({ version: await version(), set_by: owner.userId, rule_count: 2 });
@@ -76,7 +76,7 @@ describe("the organisation's policy over REST", function () {
     expect(issue.message).to.include('Rule later');
   });
 
-  it(`is tried on a draft that is written, and on mail that is not ${verifies('contract:17:policy-simulate')}`, async () => {
+  it(`simulates a written draft and hypothetical mail ${verifies('contract:17:policy-simulate')}`, async () => {
     await put([PEOPLE]);
     const { id } = await world.draft(['bob@example.com', 'eve@outside.example']);
     const operation = { type: 'draft_send', draft_id: id };
@@ -112,7 +112,7 @@ describe("the organisation's policy over REST", function () {
     expect(body.error.code).to.equal('insufficient_scope');
   });
 
-  it(`is an event when it denies, with the rule and its version ${verifies('contract:11:policy-denied')}`, async () => {
+  it(`records a denial with the rule and its version ${verifies('contract:11:policy-denied')}`, async () => {
     await put([rule('no-mail', FORM, 'deny')]);
     const { id } = await world.draft();
     const refused = await world.send(id, randomUUID());
@@ -126,7 +126,7 @@ describe("the organisation's policy over REST", function () {
     expect(line.actor.id).to.equal(world.gateway.tokens.userId);
   });
 
-  it(`says which header fields go out; they and recipients are refused by their path ${verifies('contract:7:custom-headers', 'contract:7:relay-orders')}`, async () => {
+  it(`names the header fields that are sent, and refuses others and bad recipients by path ${verifies('contract:7:custom-headers', 'contract:7:relay-orders')}`, async () => {
     const allow = [PEOPLE];
     const set = await owner.rest('PUT', '/org/policy', { rules: allow, custom_headers: ['X-Ticket'] });
     expect(set.body.custom_headers).to.deep.equal(['x-ticket']);
@@ -158,7 +158,7 @@ describe("the organisation's policy over REST", function () {
     expect(refused.body.error.details).to.have.nested.property('policy.rule_id', 'custom_headers');
   });
 
-  it(`bounds what a grant lets an agent send in an hour ${verifies('contract:3:grant-quotas')}`, async () => {
+  it(`limits the mails an agent sends per hour ${verifies('contract:3:grant-quotas')}`, async () => {
     await put([rule('all', FORM, 'allow')]);
     const { tokens } = world.gateway;
     const grants = `/mailboxes/${world.mailboxId}/grants`;
@@ -198,7 +198,7 @@ describe("the organisation's policy over REST", function () {
     expect(identity.body.mailboxes[0].limits).to.deep.equal({ sends_per_hour: 1 });
   });
 
-  it(`shows what was, and no time to come ${verifies('contract:17:as-of')}`, async () => {
+  it(`returns earlier versions, and refuses a time in the future ${verifies('contract:17:as-of')}`, async () => {
     for (const path of ['/org/policy', `/mailboxes/${world.mailboxId}/grants`]) {
       const early = await world.gateway.rest('GET', `${path}?as_of=2020-01-01T00:00:00Z`);
       expect([path, early.status]).to.deep.equal([path, 404]);

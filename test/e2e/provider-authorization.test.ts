@@ -108,7 +108,7 @@ describe('mailboxes that log in with a provider', function () {
       expect(body.items[0]?.data).to.deep.equal({ capability, code, mailbox_id: id });
     });
 
-  it(`waits until its provider is authorized, then connects and reads mail ${verifies('contract:4:provider-waits', 'contract:17:provider-auth-field', 'contract:17:provider-authorization', 'contract:18:provider-page', 'contract:18:mailbox-provider', 'contract:17:route-mailbox-provider')}`, async () => {
+  it(`wait until the provider is authorized, then connect and read mail ${verifies('contract:4:provider-waits', 'contract:17:provider-auth-field', 'contract:17:provider-authorization', 'contract:18:provider-page', 'contract:18:mailbox-provider', 'contract:17:route-mailbox-provider')}`, async () => {
     const mailbox = await add();
     const made = await inState(mailbox, 'pending');
     expect(made).to.include({
@@ -144,7 +144,7 @@ describe('mailboxes that log in with a provider', function () {
     expect((await post(answer)).status, 'a second time').to.equal(404);
   });
 
-  it(`tells at the provider whose account is meant, and proves the answer with PKCE ${verifies('contract:17:provider-authorization')}`, async () => {
+  it(`name the expected account at the provider and prove the answer with PKCE ${verifies('contract:17:provider-authorization')}`, async () => {
     const mailbox = await add();
     const { body } = await gateway.rest('POST', `${mailbox}/provider-authorization`, { provider: 'google' });
     const { searchParams } = new URL(body.authorize_url as string);
@@ -161,7 +161,7 @@ describe('mailboxes that log in with a provider', function () {
     expect(Date.parse(body.expires_at as string) - Date.now()).to.be.within(590_000, 600_000);
   });
 
-  it(`refuses another account than the mailbox's, and gives its tokens back ${verifies('contract:18:provider-account')}`, async () => {
+  it(`refuse another account than the mailbox's and revoke its tokens ${verifies('contract:18:provider-account')}`, async () => {
     const mailbox = await add();
     const answer = await signIn(mailbox, 'mallory@example.com');
     const refused = await post(answer);
@@ -174,7 +174,7 @@ describe('mailboxes that log in with a provider', function () {
     expect(await stored(mailbox)).to.equal(null);
   });
 
-  it(`shows readable pages for what cannot be finished ${verifies('contract:18:provider-page')}`, async () => {
+  it(`show a readable page when an authorization cannot finish ${verifies('contract:18:provider-page')}`, async () => {
     const mailbox = await add();
     const refused = await signIn(mailbox, ADDRESS, false);
     expect(refused.searchParams.get('error')).to.equal('access_denied');
@@ -196,7 +196,7 @@ describe('mailboxes that log in with a provider', function () {
     expect((await post(answer)).status, 'still good').to.equal(200);
   });
 
-  it(`asks and answers in a real browser, by keyboard and on a telephone ${verifies('contract:18:provider-page')}`, async function () {
+  it(`complete in a real browser by keyboard and on a telephone ${verifies('contract:18:provider-page')}`, async function () {
     const browser = await requireBrowser(this);
     try {
       const mailbox = await add();
@@ -229,7 +229,7 @@ describe('mailboxes that log in with a provider', function () {
     }
   });
 
-  it('takes no answer any more once the requester may not ask', async () => {
+  it('accept no answer when the requester has lost the right', async () => {
     const mailbox = await add();
     const { body: made } = await gateway.rest('POST', '/tokens', {
       name: 'short',
@@ -249,7 +249,7 @@ describe('mailboxes that log in with a provider', function () {
     await inState(mailbox, 'pending');
   });
 
-  it(`names the setting that is missing for a provider ${verifies('contract:17:provider-authorization')}`, async () => {
+  it(`name the missing setting of a provider ${verifies('contract:17:provider-authorization')}`, async () => {
     const { status, body } = await gateway.rest('POST', '/mailboxes', {
       email: ADDRESS,
       imap: dovecot.imap(),
@@ -260,7 +260,7 @@ describe('mailboxes that log in with a provider', function () {
     expect(body.error.message).to.contain('OAUTH_MICROSOFT_CLIENT_SECRET');
   });
 
-  it(`sends tokens to no other hosts than they were given for ${verifies('contract:17:provider-auth-field')}`, async () => {
+  it(`send tokens only to the hosts they were issued for ${verifies('contract:17:provider-auth-field')}`, async () => {
     const mailbox = await add();
     const asked = await signIn(mailbox);
     const other = { ...dovecot.imap(), host: 'localhost' };
@@ -278,7 +278,7 @@ describe('mailboxes that log in with a provider', function () {
     expect((await gateway.rest('DELETE', path)).status).to.equal(409);
   });
 
-  it(`withdraws an authorization at the provider and here ${verifies('contract:17:provider-withdrawal')}`, async () => {
+  it(`revoke an authorization at the provider and in the gateway ${verifies('contract:17:provider-withdrawal')}`, async () => {
     const mailbox = await add();
     await connect(mailbox);
     const token = (await stored(mailbox))?.refreshToken ?? '';
@@ -297,7 +297,7 @@ describe('mailboxes that log in with a provider', function () {
     await connect(mailbox);
   });
 
-  it(`tests its connection with the stored tokens ${verifies('contract:4:provider-waits')}`, async () => {
+  it(`test the connection with the stored tokens ${verifies('contract:4:provider-waits')}`, async () => {
     const mailbox = await add();
     expect((await gateway.rest('POST', `${mailbox}/connection-tests`, {})).status).to.equal(424);
     await connect(mailbox);
@@ -305,7 +305,7 @@ describe('mailboxes that log in with a provider', function () {
     expect(body.imap).to.include({ ok: true, stage: 'ready' });
   });
 
-  it(`goes on with a token that ended early, and stops when the provider refuses for good ${verifies('contract:4:provider-refusal')}`, async () => {
+  it(`renew a token that ended early, and stop when the provider refuses permanently ${verifies('contract:4:provider-refusal')}`, async () => {
     const mailbox = await add();
     await connect(mailbox);
     const { mail } = gateway.gateway.ports;
@@ -332,7 +332,7 @@ describe('mailboxes that log in with a provider', function () {
     await connect(mailbox);
   });
 
-  it('tells neither the log nor the event log what could open a mailbox', async () => {
+  it('write no credential into the log lines or the event log', async () => {
     const mailbox = await add();
     const answer = await signIn(mailbox);
     await fetch(answer);

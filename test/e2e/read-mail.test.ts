@@ -73,7 +73,7 @@ describe('reading mail through the whole gateway', function () {
     expect(seen.slice(0, 3)).to.deep.equal(['Antwort: Grüße', 'Report 24', 'Report 23']);
   });
 
-  it('lists the same again while it is the same, each change at once, and to nobody who may not', async () => {
+  it('returns an unchanged page again, each change at once, and nothing without the right', async () => {
     const path = `${mailbox}/messages?folder=archive`;
     const listed = () => gateway.rest('GET', path);
     const answers = await Promise.all(Array.from({ length: 8 }, listed));
@@ -123,7 +123,7 @@ describe('reading mail through the whole gateway', function () {
     expect(body.items[0].seen).to.equal(true);
   });
 
-  it(`folds case and marks, looks outside trash and junk by default, everywhere with "all" ${verifies('contract:4:folder-absent', 'contract:4:folded-matching')}`, async () => {
+  it(`folds case and marks, and skips trash and junk unless "all" is given ${verifies('contract:4:folder-absent', 'contract:4:folded-matching')}`, async () => {
     const query = async (select: object) =>
       (await gateway.rest('POST', `${mailbox}/email.query`, { select, view: 'count' })).body.count as number;
     expect(await query({ filter: { subject_contains: 'GRUSSE' } })).to.equal(1);
@@ -138,7 +138,7 @@ describe('reading mail through the whole gateway', function () {
     expect(await query(all)).to.equal(2);
   });
 
-  it(`gives text with quoted history marked, leaves the seen flag alone and records one read event ${verifies('contract:4:reading-keeps-unseen', 'contract:4:body-read-event')}`, async () => {
+  it(`returns text with marked quotations, leaves the seen flag alone and records one read event ${verifies('contract:4:reading-keeps-unseen', 'contract:4:body-read-event')}`, async () => {
     const select = { folder: 'inbox', filter: { subject_contains: 'Antwort' } };
     const first = await gateway.rest('POST', `${mailbox}/email.query`, { select, include_body: 'text' });
     const [message] = first.body.items;

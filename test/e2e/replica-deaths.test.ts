@@ -22,7 +22,7 @@ interface Work {
   readonly subject: string;
 }
 
-describe('two replicas, of which one is killed at work', function () {
+describe('two replicas of which one is killed at work', function () {
   this.timeout(timesOf(60_000, 300_000));
   let dovecot: TestDovecot;
   let set: ReplicaSet;
@@ -84,7 +84,7 @@ describe('two replicas, of which one is killed at work', function () {
     }
   };
 
-  it(`loses and doubles nothing, and finishes what the dead one had begun within a minute ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
+  it(`lose and repeat nothing, and finish the interrupted work within a minute ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
     const works = await inbox();
     expect(works).to.have.length(MESSAGES);
     const waiting = [...works];
@@ -195,7 +195,7 @@ describe('two replicas whose stores are killed', function () {
   const add = (replica: number, name: string): Promise<Answer> =>
     set.rest(replica, ['POST', '/agents', { name }], { key: name });
 
-  it(`answer 503 with the time to wait, and work again within three seconds of the stores ${verifies('contract:13:retry-503')}`, async () => {
+  it(`answer 503 with the time to retry, and recover within three seconds of the stores ${verifies('contract:13:retry-503')}`, async () => {
     expect((await add(0, 'before')).status).to.equal(201);
     await set.stores.kill();
     const refused = await Promise.all([add(0, 'first'), add(1, 'second')]);

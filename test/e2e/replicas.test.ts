@@ -26,7 +26,7 @@ function answersAsOne(set: () => ReplicaSet, mailbox: () => string): void {
     return (body.items as { name: string }[]).filter((agent) => agent.name === name).length;
   };
 
-  it('reads on one what was written on the other, at the position that was answered', async () => {
+  it('reads a write of the other replica at the position it answered', async () => {
     for (const [here, there] of pairs) {
       const made = await set().rest(here, ['POST', '/agents', { name: 'Written' }]);
       expect(made.status).to.equal(201);
@@ -38,7 +38,7 @@ function answersAsOne(set: () => ReplicaSet, mailbox: () => string): void {
     }
   });
 
-  it('goes on with an MCP session on the other replica, and ends it there for both', async () => {
+  it('continues an MCP session of the other replica and ends it for both', async () => {
     const hello = await set().mcp(0, { body: helloOf(REVISION) });
     const headers = {
       'mcp-session-id': hello.headers.get('mcp-session-id') ?? '',
@@ -52,7 +52,7 @@ function answersAsOne(set: () => ReplicaSet, mailbox: () => string): void {
     expect(after.status).to.equal(404);
   });
 
-  it('answers a repeat on the other replica as the first request was answered', async () => {
+  it('answers a repeat as the other replica answered the first request', async () => {
     for (const [here, there] of pairs) {
       const key = `repeat-${String(here)}`;
       const request = ['POST', '/agents', { name: key }] as const;
@@ -64,7 +64,7 @@ function answersAsOne(set: () => ReplicaSet, mailbox: () => string): void {
     }
   });
 
-  it('runs one of two requests that come to both replicas at once with one key', async () => {
+  it('runs one of two requests with one key when both replicas receive them at once', async () => {
     for (let round = 0; round < 5; round += 1) {
       const key = `race-${String(round)}`;
       const answers = await Promise.all(
@@ -78,7 +78,7 @@ function answersAsOne(set: () => ReplicaSet, mailbox: () => string): void {
     }
   });
 
-  it(`tells on one what an operation did on the other ${verifies('contract:14:no-second-effect')}`, async () => {
+  it(`reports the operation of the other replica ${verifies('contract:14:no-second-effect')}`, async () => {
     const { body } = await set().rest(0, ['POST', `/mailboxes/${mailbox()}/email.query`, NEWSLETTERS]);
     const ids = (body.items as { id: string }[]).map(({ id }) => id);
     for (const [here, there] of pairs) {
@@ -145,25 +145,25 @@ describe('two replicas on the embedded Postgres and event node', function () {
     () => mailboxId,
   );
 
-  it('opens no face and needs no key for the process with the stores', () => {
+  it('open no HTTP port and need no key in the process with the stores', () => {
     expect(set.stores.address).to.match(/^esdb:\/\/gateway:[\w-]{43}@localhost:\d+\?tls=true&tlsCAFile=/);
     expect(set.stores.output).not.to.contain('http://');
   });
 
-  it('refuses a replica that does not have the key file, instead of making another key', async () => {
+  it('refuse a replica without the key file instead of creating another key', async () => {
     const stranger = GatewayProcess.spawn({ env: set.settings({ KEY_FILE: `${set.dataDir}/other.key` }) });
     expect(await stranger.ended()).to.equal(1);
     expect(stranger.errors).to.match(/^The key file \S+other\.key is missing: .*KEY_FILE.*\n$/);
   });
 
-  it('refuses a second process that would own the folder', async () => {
+  it('refuse a second owner of the folder', async () => {
     expect(await second.ended()).to.equal(1);
     expect(second.errors).to.match(/^Another process owns \S+ \(pid \d+, .*\): stop it, .*ROLES.*\n$/);
     expect((await set.rest(0, ['GET', '/identity'])).status).to.equal(200);
   });
 });
 
-describe('replicas with a role each, on a Postgres of their own', function () {
+describe('replicas with separate roles on an external Postgres', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let database: TestDatabase;
@@ -195,7 +195,7 @@ describe('replicas with a role each, on a Postgres of their own', function () {
     () => mailboxId,
   );
 
-  it('answers health checks alone where there is no face', async () => {
+  it('answer only health checks when they have no adapters', async () => {
     const worker = set.replicas[2];
     expect(worker?.output).to.contain('(health only)');
     const health = await fetch(`${worker?.address ?? ''}/health/ready`);
@@ -205,7 +205,7 @@ describe('replicas with a role each, on a Postgres of their own', function () {
     expect(body.error).to.include({ code: 'not_found' });
   });
 
-  it('leaves the read models to the process with that role', async () => {
+  it('leave the read models to the process with that role', async () => {
     const leads = await Promise.all(
       set.replicas.map(async ({ address }) => {
         const health = (await (await fetch(`${address}/health/ready`)).json()) as {
@@ -217,7 +217,7 @@ describe('replicas with a role each, on a Postgres of their own', function () {
     expect(leads).to.deep.equal([false, false, true]);
   });
 
-  it('ends connections on every replica within a second when a mailbox rests, logs in anew or is removed', async () => {
+  it('end connections on every replica within a second when a mailbox is paused, gets new credentials or is removed', async () => {
     const path = `/mailboxes/${mailboxId}`;
     const connected = async (): Promise<void> => {
       await eventually(async () => {
@@ -248,7 +248,7 @@ describe('replicas with a role each, on a Postgres of their own', function () {
 describe('a process without stores', function () {
   this.timeout(20_000);
 
-  it('says in one sentence what to set, and makes nothing', async () => {
+  it('names the missing setting in one sentence and creates nothing', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-lone-'));
     try {
       const lone = GatewayProcess.spawn({ env: { ROLES: 'api', DATA_DIR: folder } });
@@ -266,7 +266,7 @@ describe('a process without stores', function () {
 describe('npm run store', function () {
   this.timeout(30_000);
 
-  it('is an event store for any client, on the port asked for, until Ctrl-C', async () => {
+  it('serves any client as an event store on the given port until Ctrl-C', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-store-'));
     const port = await freePort();
     const env = { DATA_DIR: folder, STORE_PORT: String(port), ROLES: 'api' };

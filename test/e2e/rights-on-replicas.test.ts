@@ -242,9 +242,9 @@ describe('a change of rights on one replica', function () {
   const wake = (): void => set.replicas[1]?.wake();
 
   const faults: readonly Fault[] = [
-    { name: 'is well', strike: () => undefined, heal: () => undefined },
+    { name: 'is healthy', strike: () => undefined, heal: () => undefined },
     {
-      name: 'hears nothing of the event store',
+      name: 'receives nothing from the event store',
       strike: () => {
         storeProxy.freeze('all');
       },
@@ -261,10 +261,10 @@ describe('a change of rights on one replica', function () {
         databaseProxy.thaw();
       },
     },
-    { name: 'hears nothing of either', strike: cutOff, heal: reconnect },
-    { name: 'is stopped and wakes up', strike: stop, heal: wake },
+    { name: 'receives nothing from either store', strike: cutOff, heal: reconnect },
+    { name: 'is paused and resumed', strike: stop, heal: wake },
     {
-      name: 'is stopped and wakes up with nobody to ask',
+      name: 'is paused and resumed without stores',
       strike: () => {
         cutOff();
         stop();
@@ -309,12 +309,12 @@ describe('a change of rights on one replica', function () {
   };
 
   for (const fault of faults) {
-    it(`holds on another that ${fault.name}, or that one answers no more ${verifies('contract:2:revocation')}`, async () => {
+    it(`applies on a replica that ${fault.name}, or that replica stops answering ${verifies('contract:2:revocation')}`, async () => {
       await observe(await changes(), fault);
     });
   }
 
-  it('reaches another that hears nothing of the event store although its writer died before the answer', async () => {
+  it('applies on a replica that receives no events although the writer died before the answer', async () => {
     const [, deaf] = faults;
     if (deaf) await observe([loweredRole], deaf);
     await appendRole('owner');

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { loadAggregate, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { draft } from '../../commands/drafts/draft.ts';
-import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
-import { freezeForApproval } from '../../commands/sending/begin-send.ts';
-import { approvalIdOf } from '../../commands/operations/operation-id.ts';
+import { freezeDraft, freezeForApproval } from '../../commands/sending/freeze-draft.ts';
+import { approvalIdOf } from '../../commands/operations/operation.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
 import { MailRelay } from '../support/servers/mail-relay.ts';
@@ -28,7 +26,7 @@ const AGENT_SCOPES = [
 ];
 
 /** Who asks is an agent; who decides is the owner, signed in. */
-describe('sends that wait for people', function () {
+describe('sends that wait for an approval', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
@@ -82,7 +80,8 @@ describe('sends that wait for people', function () {
     const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
     const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
     const author = systemAuthor(ports, mailbox.orgId);
-    await freezeForApproval(ports, author, loaded, { ...frozen, approval_id: approvalIdOf(operationId) });
+    const held = { loaded, lease: { assertHeld: () => undefined, release: () => Promise.resolve() } };
+    await freezeForApproval(ports, author, held, { ...frozen, approval_id: approvalIdOf(operationId) });
     return draftId;
   };
   const agent = (path: string, body: object = {}, key: string = randomUUID()): Promise<Answer> =>
@@ -119,7 +118,7 @@ describe('sends that wait for people', function () {
   const commit = ({ approval }: Json, key?: string): Promise<Answer> =>
     agent(`/approvals/${String(approval.id)}/approval_commit`, {}, key);
 
-  it(`hands out an attachment exactly as it would be sent, recorded, to whoever sees the approval ${verifies('contract:9:attachments')}`, async () => {
+  it(`return an attachment exactly as it would be sent to those who see the approval, and record it ${verifies('contract:9:attachments')}`, async () => {
     const file = Buffer.from('PDF? No: plain words.\n'.repeat(400));
     const { gateway, mailboxId } = world;
     const { body: drafted } = await gateway.rest(
@@ -171,7 +170,7 @@ describe('sends that wait for people', function () {
     expect(reads.length).to.be.greaterThan(0);
   });
 
-  it(`bring the mail to its reader once a person approved it ${verifies('contract:17:route-wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first', 'contract:7:sent-by')}`, async () => {
+  it(`reach the reader when a person has approved ${verifies('contract:17:route-wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first', 'contract:7:sent-by')}`, async () => {
     const { id, subject } = await world.draft(['bob@example.com']);
     const asked = await askByAct(id, world.mailboxId);
     expect(asked.draft).to.include({ status: 'in_review', approval_id: asked.approval.id });
@@ -189,7 +188,7 @@ describe('sends that wait for people', function () {
     }, 10_000);
   });
 
-  it('go out when the agent commits what was approved, and once', async () => {
+  it('run once when the agent commits the approval', async () => {
     const { id, subject } = await world.draft();
     const asked = await wants(id);
     expect((await commit(asked)).body.error).to.include({ code: 'approval_pending' });
@@ -204,7 +203,7 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(1);
   });
 
-  it(`change the ETag of their draft at every step, and a stale one changes nothing ${verifies('contract:7:draft-etag')}`, async () => {
+  it(`change the ETag of their draft at every step, and refuse a stale one ${verifies('contract:7:draft-etag')}`, async () => {
     const { id } = await world.draft();
     const { gateway } = world;
     const etagOf = async (): Promise<string> =>
@@ -234,7 +233,7 @@ describe('sends that wait for people', function () {
     expect([written, inReview]).not.to.include(await etagOf());
   });
 
-  it('are asked for by the tool as well', async () => {
+  it('are requested by the tool as well', async () => {
     const { id } = await world.draft();
     const call = { draft_id: id, reason: 'A greeting.', idempotency_key: randomUUID() };
     const { structuredContent } = await calls.tool('wants_to_send_draft', call);
@@ -244,7 +243,7 @@ describe('sends that wait for people', function () {
     expect(await get(`/drafts/${id}`)).to.include({ status: 'open', approval_id: null });
   });
 
-  it(`are asked for anew after an edit, which ends what was asked before ${verifies('contract:10:edit-supersedes')}`, async () => {
+  it(`are requested again after an edit, which supersedes the earlier approval ${verifies('contract:10:edit-supersedes')}`, async () => {
     const { id, subject } = await world.draft();
     const first = await wants(id);
     await decide(first);
@@ -259,7 +258,7 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(0);
   });
 
-  it(`are tried again by themselves under the same approval ${verifies('contract:7:retry-under-check')}`, async () => {
+  it(`retry automatically under the same approval ${verifies('contract:7:retry-under-check')}`, async () => {
     const { id, subject } = await scripted();
     server.script.rcpt = () => '450 4.2.0 greylisted';
     const asked = await askByAct(id, scriptedId);
@@ -276,7 +275,7 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(1);
   });
 
-  it('tell of the recipients that were refused', async () => {
+  it('report the refused recipients', async () => {
     const { id } = await scripted(['bob@example.com', 'nobody@example.com']);
     server.script.rcpt = (line) => (line.includes('nobody') ? '550 5.1.1 no such user' : undefined);
     const asked = await wants(id);
@@ -288,7 +287,7 @@ describe('sends that wait for people', function () {
     expect(body.approval.status).to.equal('committed');
   });
 
-  it('are taken back while they are held back', async () => {
+  it('are cancelled during the undo time', async () => {
     const { id, subject } = await world.draft(['bob@undo.example']);
     const asked = await askByAct(id, world.mailboxId);
     const { body } = await decide(asked);
@@ -300,13 +299,13 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(0);
   });
 
-  it('leave no draft in review whose check nobody asked for', async () => {
+  it('leave no draft in review when the approval was never requested', async () => {
     await world.waitForStatus(leftId, 'open');
     const stored = await world.gateway.gateway.ports.events.readStream(`draft-${leftId}`);
     expect(stored.at(-1)?.data).to.include({ why: 'never_requested' });
   });
 
-  it(`need nobody, and are held back all the same, where policy says so ${verifies('contract:8:send-undo')}`, async () => {
+  it(`run without approval after the undo time when policy says so ${verifies('contract:8:send-undo')}`, async () => {
     const [sent, stopped] = [await world.draft(['bob@held.example']), await world.draft(['bob@held.example'])];
     for (const { id } of [sent, stopped]) {
       const { body } = await world.send(id, randomUUID());

@@ -16,11 +16,11 @@ const brokenCheckRules = (witness: SendWitness, deciders: Deciders): readonly st
 ];
 
 /** Of the approved send, which passes three times as many messages, every fourth point; all of them in the long run. */
-const EVERY = { send: 1, file_copy: 1, checked_send: timesOf(4, 1) } as const;
+const EVERY = { send: 1, file_copy: 1, approved_send: timesOf(4, 1) } as const;
 
 const works = [
   ['sending a draft', 'send', ['events', 'postgres', 'smtp'], brokenSendRules],
-  ['sending what a person approved', 'checked_send', ['events', 'postgres', 'smtp'], brokenCheckRules],
+  ['sending what a person approved', 'approved_send', ['events', 'postgres', 'smtp'], brokenCheckRules],
   ['filing the copy in Sent', 'file_copy', ['events', 'imap', 'postgres'], brokenCopyRules],
 ] as const satisfies readonly (readonly [string, CrashedWork, readonly string[], typeof brokenCheckRules])[];
 
@@ -43,7 +43,7 @@ describe('a crash before or after every message to a store or server', function 
   });
 
   for (const [title, work, wires, brokenRules] of works) {
-    it(`loses and doubles nothing, ${title} ${verifies('contract:10:send-cut-off', 'contract:14:send-once')}`, async () => {
+    it(`loses and repeats nothing, ${title} ${verifies('contract:10:send-cut-off', 'contract:14:send-once')}`, async () => {
       const startedAt = performance.now();
       // A message has no answer of its own; after it comes what is before its final dot.
       const all = crashPointsOf(await crashes.rehearse(work)).filter(

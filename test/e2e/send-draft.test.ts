@@ -8,7 +8,7 @@ import { ScriptedSmtp } from '../support/servers/scripted-smtp.ts';
 import { SendingWorld } from '../support/worlds/sending-world.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
-describe('sending drafts through the whole gateway', function () {
+describe('send_draft', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
 
@@ -30,7 +30,7 @@ describe('sending drafts through the whole gateway', function () {
       await relay.stop();
     });
 
-    it(`brings the mail to its reader and one seen copy to Sent ${verifies('contract:17:route-send-draft', 'contract:7:send-order', 'contract:7:date-at-sending', 'contract:10:sent-copy')}`, async () => {
+    it(`delivers the mail and files one seen copy in Sent ${verifies('contract:17:route-send-draft', 'contract:7:send-order', 'contract:7:date-at-sending', 'contract:10:sent-copy')}`, async () => {
       const { id, subject } = await world.draft(['bob@example.com']);
       const answer = await world.send(id, randomUUID());
       expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
@@ -67,14 +67,14 @@ describe('sending drafts through the whole gateway', function () {
       expect((await world.send(id, randomUUID())).body.error.code).to.equal('draft_locked');
     });
 
-    it(`lets one of many requests at once send a draft ${verifies('contract:7:draft-is-the-lock')}`, async () => {
+    it(`sends a draft once when many requests arrive at the same time ${verifies('contract:7:draft-is-the-lock')}`, async () => {
       const { id, subject } = await world.draft();
       const answers = await Promise.all(Array.from({ length: 10 }, () => world.send(id, randomUUID())));
       expect(answers.filter(({ status }) => status === 200).length).to.equal(1);
       expect(relay.accepted.filter(({ raw }) => raw.includes(subject)).length).to.equal(1);
     });
 
-    it('finds the copy that a server filed itself, and files none', async () => {
+    it('files no copy when the server filed one', async () => {
       const { id, subject } = await world.draft();
       const answer = await world.send(id, randomUUID());
       const { message_id: messageId } = answer.body.draft as { message_id: string };
@@ -87,7 +87,7 @@ describe('sending drafts through the whole gateway', function () {
       expect((await world.copies('anna', 'Sent', subject)).length).to.equal(1);
     });
 
-    it('asks policy first: an agent needs an approval', async () => {
+    it('requires an approval for an agent when policy says so', async () => {
       const { id, subject } = await world.draft();
       const { body: agent } = await world.gateway.rest('POST', '/tokens', {
         name: 'of the agent',
@@ -102,7 +102,7 @@ describe('sending drafts through the whole gateway', function () {
     });
   });
 
-  describe('with a server that misbehaves', () => {
+  describe('with a server that fails', () => {
     let server: ScriptedSmtp;
     let world: SendingWorld;
 
@@ -121,7 +121,7 @@ describe('sending drafts through the whole gateway', function () {
     const acceptedOf = (subject: string): number =>
       server.accepted.filter(({ raw }) => raw.includes(subject)).length;
 
-    it(`tries again what was refused for now, with the same bytes ${verifies('contract:7:temporary')}`, async () => {
+    it(`retries a temporary refusal with the same bytes ${verifies('contract:7:temporary')}`, async () => {
       const { id, subject } = await world.draft();
       const key = randomUUID();
       server.script.rcpt = () => '450 4.2.0 greylisted';
@@ -139,7 +139,7 @@ describe('sending drafts through the whole gateway', function () {
       });
     });
 
-    it(`ends a waiting send with its draft ${verifies('contract:7:discard-ends-retries')}`, async () => {
+    it(`ends a waiting send when its draft is discarded ${verifies('contract:7:discard-ends-retries')}`, async () => {
       const { id, subject } = await world.draft();
       server.script.mail = () => '451 4.7.1 later';
       await world.send(id, randomUUID());
@@ -150,7 +150,7 @@ describe('sending drafts through the whole gateway', function () {
       expect(acceptedOf(subject)).to.equal(0);
     });
 
-    it(`names the recipients that were refused ${verifies('contract:7:partial-refusal')}`, async () => {
+    it(`names the refused recipients ${verifies('contract:7:partial-refusal')}`, async () => {
       const { id, subject } = await world.draft([
         'bob@example.com',
         'nobody@example.com',
@@ -164,7 +164,7 @@ describe('sending drafts through the whole gateway', function () {
       expect(acceptedOf(subject)).to.equal(1);
     });
 
-    it(`tells a refused message as failed, to be edited and sent again ${verifies('contract:10:send-failed')}`, async () => {
+    it(`reports a refused message as failed, and lets it be edited and sent again ${verifies('contract:10:send-failed')}`, async () => {
       const { id } = await world.draft();
       server.script.dot = () => '554 5.7.1 spam';
       const refused = await world.send(id, randomUUID());
@@ -179,7 +179,7 @@ describe('sending drafts through the whole gateway', function () {
       expect(sent.body.draft.message_id).not.to.equal(before.message_id);
     });
 
-    it(`never sends again what may have been sent, and finds it in Sent ${verifies('contract:10:send-unknown')}`, async () => {
+    it(`never repeats a send of unknown outcome, and finds it in Sent ${verifies('contract:10:send-unknown')}`, async () => {
       const { id, subject } = await world.draft();
       const key = randomUUID();
       server.script.dot = () => 'accept-and-drop';
@@ -202,7 +202,7 @@ describe('sending drafts through the whole gateway', function () {
       });
     });
 
-    it('gives the credentials of a mailbox up to a server once, and says that it refuses them', async () => {
+    it("presents the mailbox's credentials once to a server and reports the refusal", async () => {
       const { id } = await world.draft();
       server.script.auth = () => '535 5.7.8 no';
       const refused = await world.send(id, randomUUID());

@@ -26,7 +26,7 @@ const ofSend = ({ wire, label }: Passed): boolean =>
   (wire === 'events' &&
     /^append (OperationSubmitted|DraftFrozen|DraftSent|SendDataBegun|SendOutcomeRecorded)/.test(label));
 
-describe('a gateway process that is killed in the middle of a send', function () {
+describe('a gateway process killed in the middle of a send', function () {
   this.timeout(timesOf(120_000, 900_000));
   let dovecot: TestDovecot;
   let server: ScriptedSmtp;
@@ -185,7 +185,7 @@ describe('a gateway process that is killed in the middle of a send', function ()
     });
   };
 
-  it(`loses and doubles no mail ${verifies('contract:10:send-cut-off', 'contract:10:send-unknown', 'contract:14:send-once')}`, async () => {
+  it(`loses and repeats no mail ${verifies('contract:10:send-cut-off', 'contract:10:send-unknown', 'contract:14:send-once')}`, async () => {
     const points = await rehearse();
     expect(new Set(points.map(({ wire }) => wire))).to.deep.equal(new Set(['events', 'postgres', 'smtp']));
     const chosen = spread(points, KILLS);

@@ -16,7 +16,7 @@ interface ToolAnswer {
   readonly content: readonly { readonly type: string; readonly text: string }[];
 }
 
-describe('sending drafts over MCP', function () {
+describe('send_draft over MCP', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
@@ -68,7 +68,7 @@ describe('sending drafts over MCP', function () {
 
   const sent = (subject: string): number => relay.accepted.filter(({ raw }) => raw.includes(subject)).length;
 
-  it(`sends what policy lets a person's client send, once for each key ${verifies('contract:17:route-send-draft', 'contract:14:send-once', 'contract:14:faces-share')}`, async () => {
+  it(`sends once per key when policy allows it ${verifies('contract:17:route-send-draft', 'contract:14:send-once', 'contract:14:faces-share')}`, async () => {
     const { userId } = world.gateway.tokens;
     const client = await connect(userId);
     const { id, subject } = await world.draft();
@@ -98,7 +98,7 @@ describe('sending drafts over MCP', function () {
     expect(sent(subject)).to.equal(1);
   });
 
-  it(`refuses what needs an approval as REST does ${verifies('contract:6:approval-required', 'contract:0:two-surfaces', 'contract:13:tool-channel')}`, async () => {
+  it(`refuses a send that requires an approval, as REST does ${verifies('contract:6:approval-required', 'contract:0:two-surfaces', 'contract:13:tool-channel')}`, async () => {
     const { agentId } = world.gateway.tokens;
     const { id, subject } = await world.draft();
     const answer = await send(await connect(agentId), id, randomUUID());

@@ -6,7 +6,7 @@ import { addPerson, passwordLink } from '../../commands/organisation/add-person.
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { PublicContext } from '../../commands/kernel/public-route.ts';
 import type { Secrets } from '../../commands/ports/sign-in-port.ts';
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import {
   callRest,
   eventually,
@@ -62,7 +62,7 @@ describe('signing in', function () {
     return { userId, token: link.slice(link.indexOf('=') + 1) };
   };
 
-  it(`answers the bearer once, and tells the session ${verifies('contract:17:login', 'contract:2:session-form', 'contract:17:sessions')}`, async () => {
+  it(`returns the bearer once and the session afterwards ${verifies('contract:17:login', 'contract:2:session-form', 'contract:17:sessions')}`, async () => {
     const { status, body } = await login(' Owner@Example.com ', PERSON_PASSWORD);
     expect(status).to.equal(200);
     expect(body.session_token).to.match(/^mgs_[0-9A-Za-z]{53}$/);
@@ -81,7 +81,7 @@ describe('signing in', function () {
     expect(JSON.stringify(listed.body)).not.to.contain('mgs_');
   });
 
-  it(`makes a person of whoever is signed in, and MCP does not take it ${verifies('contract:2:session-person', 'contract:2:session-not-on-mcp')}`, async () => {
+  it(`identifies a person by the session, which MCP refuses ${verifies('contract:2:session-person', 'contract:2:session-not-on-mcp')}`, async () => {
     const { body } = await owner.rest('GET', '/identity');
     expect(body.principal).to.deep.equal({ type: 'person', id: owner.userId, name: 'Olga Owner' });
     expect(body.token).to.include({ id: owner.sessionId, surface: 'rest' });
@@ -89,7 +89,7 @@ describe('signing in', function () {
     expect(refused.status).to.equal(401);
   });
 
-  it(`refuses an unknown address and a wrong password alike, records the one and counts the other ${verifies('contract:18:no-enumeration', 'contract:13:invalid-credentials', 'contract:12:failed-sign-ins')}`, async () => {
+  it(`refuses an unknown address and a wrong password alike, recording the one and counting the other ${verifies('contract:18:no-enumeration', 'contract:13:invalid-credentials', 'contract:12:failed-sign-ins')}`, async () => {
     const wrong = await login(member.email, 'not the right password');
     const unknown = await login('nobody@example.com', 'not the right password');
     expect([codeOf(wrong), codeOf(unknown)]).to.deep.equal(Array(2).fill('401 invalid_credentials'));
@@ -106,7 +106,7 @@ describe('signing in', function () {
     expect(line.actor.ip).to.equal('127.0.0.1');
   });
 
-  it(`lets nobody wait but who fails, and says for how long ${verifies('contract:18:delays', 'contract:15:sign-in-limit')}`, async () => {
+  it(`delays only callers who fail, and reports for how long ${verifies('contract:18:delays', 'contract:15:sign-in-limit')}`, async () => {
     let last = await login('guessed@example.com', 'not the right password');
     for (let n = 1; n < 8 && last.status === 401; n += 1) {
       last = await login('guessed@example.com', 'not the right password');
@@ -116,7 +116,7 @@ describe('signing in', function () {
     expect((await login(OWNER, PERSON_PASSWORD)).status).to.equal(200);
   });
 
-  it(`ends a session by logout, by name and all at once ${verifies('contract:17:logout')}`, async () => {
+  it(`ends a session by logout, by id and all at once ${verifies('contract:17:logout')}`, async () => {
     const [one, two, three] = [
       await signInWith(gateway.baseUrl, member.email),
       await signInWith(gateway.baseUrl, member.email),
@@ -146,7 +146,7 @@ describe('signing in', function () {
     member = await signInWith(gateway.baseUrl, member.email);
   });
 
-  it(`confirms the password again, and takes no wrong one ${verifies('contract:18:step-up', 'contract:12:failed-sign-ins')}`, async () => {
+  it(`confirms the password for a step-up and refuses a wrong one ${verifies('contract:18:step-up', 'contract:12:failed-sign-ins')}`, async () => {
     const { body: before } = await owner.rest('GET', '/auth/session');
     const wrong = await owner.rest('POST', '/auth/step-up', { password: 'not the right password' });
     expect(codeOf(wrong)).to.equal('401 invalid_credentials');
@@ -163,7 +163,7 @@ describe('signing in', function () {
     }
   });
 
-  it(`makes tokens that act on behalf of the person and end with the session ${verifies('contract:2:session-token')}`, async () => {
+  it(`creates tokens that act on behalf of the person and end with the session ${verifies('contract:2:session-token')}`, async () => {
     const session = await signInWith(gateway.baseUrl, OWNER);
     const make = (body: object) => session.rest('POST', '/auth/session/token', body);
     const audience = `${gateway.baseUrl}/mcp`;
@@ -200,7 +200,7 @@ describe('signing in', function () {
     ).to.equal(401);
   });
 
-  it(`needs no scope for own tokens and agents, and gives what outlives it ${verifies('contract:3:own-in-session', 'contract:3:wider-in-session')}`, async () => {
+  it(`requires no scope for own tokens and agents, and a step-up for anything that outlives the session ${verifies('contract:3:own-in-session', 'contract:3:wider-in-session')}`, async () => {
     const made = await member.rest('POST', '/agents', { name: 'Own' });
     expect(made.status).to.equal(201);
     const others = await member.rest('POST', '/agents', { name: 'Other', owner_id: owner.userId });
@@ -225,7 +225,7 @@ describe('signing in', function () {
     expect(managing.status).to.equal(201);
   });
 
-  it(`gives grants wider than its own while the password is fresh ${verifies('contract:3:wider-in-session')}`, async () => {
+  it(`creates wider grants than its own while the step-up is recent ${verifies('contract:3:wider-in-session')}`, async () => {
     const nowhere = { host: '127.0.0.1', port: 1, security: 'none' };
     const auth = { type: 'password', username: 'nobody', password: 'nothing' };
     const mailbox = { email: 'a@example.com', imap: nowhere, smtp: nowhere, auth };
@@ -238,7 +238,7 @@ describe('signing in', function () {
     expect(body.mailboxes[0].scopes).to.have.members(given.body.scopes as string[]);
   });
 
-  it(`changes a password for whoever knows the old one, and ends the other sessions ${verifies('contract:17:password-change')}`, async () => {
+  it(`changes a password when the old one is given, and ends the other sessions ${verifies('contract:17:password-change')}`, async () => {
     const person = await signInNew(gateway, 'auditor');
     const other = await signInWith(gateway.baseUrl, person.email);
     const change = (old: string, fresh: string, key?: string) =>
@@ -257,7 +257,7 @@ describe('signing in', function () {
     expect(line).to.deep.include({ action: 'password.set', data: { by: 'change' } });
   });
 
-  it(`sets a password by a link that counts once, and ends every session ${verifies('contract:17:password-reset', 'contract:18:one-time-links', 'contract:18:link-names', 'contract:18:password-length')}`, async () => {
+  it(`sets a password by a one-time link and ends every session ${verifies('contract:17:password-reset', 'contract:18:one-time-links', 'contract:18:link-names', 'contract:18:password-length')}`, async () => {
     const { token } = await newLink('linked@example.com');
     const reset = (password: string) => open('POST', '/auth/password/reset', { token, password });
     expect(codeOf(await reset('too short'))).to.equal('400 invalid_request');
@@ -289,7 +289,7 @@ describe('signing in', function () {
     notePosition: () => undefined,
   });
 
-  it(`leaves a link good whose request could not be worked on ${verifies('contract:18:one-time-links')}`, async () => {
+  it(`keeps a link valid when its request failed ${verifies('contract:18:one-time-links')}`, async () => {
     const { ports } = gateway.gateway;
     const { token } = await newLink('overloaded@example.com');
     let others: Promise<unknown>[] = [];
@@ -305,7 +305,7 @@ describe('signing in', function () {
     expect((await open('POST', '/auth/password/reset', input)).status).to.equal(204);
   });
 
-  it(`signs nobody in with a password that was replaced while it was being checked ${verifies('contract:17:password-reset')}`, async () => {
+  it(`refuses a password that was replaced while it was being verified ${verifies('contract:17:password-reset')}`, async () => {
     const { ports } = gateway.gateway;
     const person = await signInNew(gateway, 'member', 'replaced@example.com');
     const { token } = await newLink(person.email);
@@ -326,7 +326,7 @@ describe('signing in', function () {
     for (const { endedAt } of sessions) expect(endedAt).to.be.a('string');
   });
 
-  it('puts no password, no bearer and no hash of a password into an event', async () => {
+  it('writes no password, bearer or password hash into an event', async () => {
     const events = await gateway.gateway.ports.events.readAll(null, 10_000);
     const text = JSON.stringify(events, (_, value: unknown) =>
       typeof value === 'bigint' ? String(value) : value,
@@ -337,7 +337,7 @@ describe('signing in', function () {
     }
   });
 
-  it(`is no way in for a second setup ${verifies('contract:18:setup-link')}`, async () => {
+  it(`refuses a second setup ${verifies('contract:18:setup-link')}`, async () => {
     const token = await gateway.gateway.ports.links.make('setup', null, null);
     const second = { token, email: 'x@example.com', password: PERSON_PASSWORD, name: 'X', org_name: 'X' };
     expect(codeOf(await open('POST', '/auth/setup', second))).to.equal('401 invalid_credentials');

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
-describe('a token revoked while the body of its request is on the way', function () {
+describe('a token revoked while a request body arrives', function () {
   this.timeout(20_000);
   let gateway: TestGateway;
 

@@ -7,7 +7,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const WAITERS = 1_000;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe('1,000 who wait for one mailbox', function () {
+describe('1,000 waits for one mailbox', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -25,7 +25,7 @@ describe('1,000 who wait for one mailbox', function () {
 
   const monitor = (body: object) => gateway.rest('POST', `/mailboxes/${mailboxId}/monitor_inbox`, body);
 
-  it(`cost no connection to its server more than one does, and are all told of a letter ${verifies('contract:5:many-waiters')}`, async () => {
+  it(`need one connection to its server and all report a new message ${verifies('contract:5:many-waiters')}`, async () => {
     const { cursor } = (await monitor({ timeout_seconds: 0 })).body as { cursor: string };
     const before = process.memoryUsage().heapUsed;
     const connections = await dovecot.connectionsOf('anna');

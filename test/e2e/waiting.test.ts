@@ -25,7 +25,7 @@ function subjects({ status, body }: Answer): readonly string[] {
   return (body.items as readonly { subject: string }[]).map(({ subject }) => subject);
 }
 
-describe('waiting through the whole gateway', function () {
+describe('waiting over REST and MCP', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let database: TestDatabase;
@@ -111,7 +111,7 @@ describe('waiting through the whole gateway', function () {
     return body;
   };
 
-  it(`tells of new mail in INBOX within 2 seconds ${verifies('contract:17:route-monitor-inbox', 'contract:17:monitor-inbox', 'contract:5:inbox-within-two-seconds')}`, async () => {
+  it(`reports new mail in INBOX within 2 seconds ${verifies('contract:17:route-monitor-inbox', 'contract:17:monitor-inbox', 'contract:5:inbox-within-two-seconds')}`, async () => {
     for (let letters = 0; letters < 3; letters += 1) {
       const waiting = monitor({ cursor: await now() });
       const subject = await arrive();
@@ -126,7 +126,7 @@ describe('waiting through the whole gateway', function () {
     }
   });
 
-  it(`goes on where a query ended ${verifies('contract:17:route-email-await', 'contract:17:email-await', 'contract:5:query-cursor')}`, async () => {
+  it(`continues where a query ended ${verifies('contract:17:route-email-await', 'contract:17:email-await', 'contract:5:query-cursor')}`, async () => {
     const { subject: known } = await arriveAndHear();
     const newest = () => post('email.query', { select: { folder: 'inbox', limit: 1 } });
     // The feed is told before the index: a query may still be of a moment ago, and then says so.
@@ -144,7 +144,7 @@ describe('waiting through the whole gateway', function () {
     expect(subjects(reply)).to.deep.equal([subject]);
   });
 
-  it(`tells of an answer in the thread it names, whichever of the ids of the thread that is ${verifies('contract:4:thread-components')}`, async () => {
+  it(`reports an answer in the thread under any of its ids ${verifies('contract:4:thread-components')}`, async () => {
     const heard = await arriveAndHear();
     const path = `/mailboxes/${mailboxId}/messages/${heard.id}`;
     let thread_id: unknown;
@@ -165,7 +165,7 @@ describe('waiting through the whole gateway', function () {
     expect(reply.body.items[0]).to.include({ thread_id });
   });
 
-  it(`tells a model over MCP, plainly and as a task ${verifies('contract:16:tasks', 'contract:16:tasks-result')}`, async () => {
+  it(`answers a model over MCP as a plain call and as a task ${verifies('contract:16:tasks', 'contract:16:tasks-result')}`, async () => {
     const cursor = await quiet();
     const args = { for: 'message', select: { folder: 'inbox' }, cursor, timeout_seconds: 10 };
     const plain = mcp('tools/call', { name: 'email_await', arguments: args });
@@ -199,7 +199,7 @@ describe('waiting through the whole gateway', function () {
     expect(misspelt.result.structuredContent.error.code).to.equal('invalid_request');
   });
 
-  it('counts what another client flags, and nothing that the gateway moved itself', async () => {
+  it('reports flags set by another client, and no move of the gateway itself', async () => {
     const { id, subject } = await arriveAndHear();
     const cursor = await now();
     const flagged = monitor({ cursor, filter: { flagged: true } });
@@ -215,7 +215,7 @@ describe('waiting through the whole gateway', function () {
     expect(elsewhere.body).to.deep.include({ status: 'timed_out', items: [] });
   });
 
-  it(`tells that an operation has finished, to whoever may see it ${verifies('contract:5:operation')}`, async () => {
+  it(`reports a finished operation to callers who may see it ${verifies('contract:5:operation')}`, async () => {
     const { id } = await arriveAndHear();
     const select = { message_ids: [id] };
     const cursor = await now();
@@ -248,11 +248,11 @@ describe('waiting through the whole gateway', function () {
     expect(result.structuredContent.items).to.have.length(1);
     const unknown = await post('email.await', { for: 'operation', operation_ids: ['opn_nobody'] });
     expect(unknown.body.error.code).to.equal('not_found');
-    const check = await post('email.await', { for: 'approval', approval_ids: ['chk_nobody'] });
-    expect(check.body.error.code).to.equal('not_found');
+    const noApproval = await post('email.await', { for: 'approval', approval_ids: ['chk_nobody'] });
+    expect(noApproval.body.error.code).to.equal('not_found');
   });
 
-  it('refuses what contradicts itself', async () => {
+  it('refuses contradictory conditions', async () => {
     for (const body of [
       {},
       { for: 'approval' },
@@ -269,7 +269,7 @@ describe('waiting through the whole gateway', function () {
     }
   });
 
-  it(`leaves nothing out and tells nothing twice, with two processes in turn, one of them restarted ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
+  it(`omits and repeats nothing with two processes in turn, one of them restarted ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
     const heard: string[] = [];
     const expected: string[] = [];
     let cursor = await quiet();
@@ -298,7 +298,7 @@ describe('waiting through the whole gateway', function () {
     expect(heard).to.deep.equal(expected);
   });
 
-  it(`lets a token wait so often at once and no more, beside its other requests ${verifies('contract:15:waits')}`, async () => {
+  it(`limits the concurrent waits of a token, beside its other requests ${verifies('contract:15:waits')}`, async () => {
     const base = second.baseUrl;
     const waiting = [1, 2, 3].map(() => monitor({ timeout_seconds: 2 }, base));
     await pause(300);
@@ -310,7 +310,7 @@ describe('waiting through the whole gateway', function () {
     expect((await monitor({ timeout_seconds: 0 }, base)).status).to.equal(200);
   });
 
-  it('answers whoever waits when the process ends', async () => {
+  it('answers open waits when the process ends', async () => {
     const waiting = monitor({ timeout_seconds: 30 }, second.baseUrl);
     await pause(300);
     const at = performance.now();

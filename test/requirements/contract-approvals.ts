@@ -6,10 +6,10 @@ export const contractApprovals = {
     ['wants_to_move', 'wants_to_copy', 'wants_to_expunge'],
     'wants_to_* is mode prepare and needs approvals:request; to expunge needs a reason.',
   ],
-  'contract:1:shared-id': ['email_act', 'An operation opn_X and its check chk_X share X.'],
+  'contract:1:shared-id': ['email_act', 'An operation opn_X and its approval chk_X share X.'],
   'contract:6:check-modes': [
     'email_act',
-    'request_approval, prepare and the default mode make a check where the table says so; nothing runs.',
+    'request_approval, prepare and the default mode create an approval where the table says so; nothing runs.',
   ],
   'contract:6:expunge-never-direct': [
     'email_act',
@@ -18,20 +18,20 @@ export const contractApprovals = {
   'contract:6:expunge-uidplus': ['email_act', 'expunge needs UIDPLUS and takes away exactly what was named.'],
   'contract:6:request-scope': [
     'email_act',
-    'approvals:request is needed to make a check, in the default mode only when approval is required.',
+    'approvals:request is needed to create an approval, in the default mode only when approval is required.',
   ],
   'contract:3:approval-visibility': [
     ['list_approvals', 'get_approval', 'preview_approval'],
-    'Requester, the person behind, eligible approvers and who may read there see a check; for others it is none.',
+    'The requester, the person behind it, eligible approvers and readers of the mailbox see an approval; for others it does not exist.',
   ],
   'contract:17:approvals': ['list_approvals', 'GET /approvals by status, mailbox and role, newest first.'],
   'contract:17:email-requests': [
     'email_requests',
-    'list, get, preview, cancel and commit, each by its own scope; nobody decides there.',
+    'list, get, preview, cancel and commit, each with its own scope; decisions are not made there.',
   ],
   'contract:10:operation-waits': [
     'get_operation',
-    'An operation with a check waits, or was never run when its check ended first.',
+    'An operation with an approval waits, or was never run when its approval ended first.',
   ],
   'contract:9:manifest': [
     'email_act',
@@ -47,7 +47,7 @@ export const contractApprovals = {
   ],
   'contract:9:confirmation': [
     ['get_approval', 'preview_approval', 'list_approvals'],
-    'What is confirmed names To, Cc, Bcc with inside and outside, attachments and warnings; own requests are told before the vote.',
+    'What is confirmed names To, Cc, Bcc with inside and outside, attachments and warnings; own requests are marked before the vote.',
   ],
   'contract:9:listed': [
     ['list_approvals', 'email_requests', 'monitor_approval', 'email_await'],
@@ -55,7 +55,7 @@ export const contractApprovals = {
   ],
   'contract:9:preview': [
     'preview_approval',
-    'preview answers the manifest, its hash, the same as text and HTML for a sandboxed frame, and what changed since the check before.',
+    'preview answers the manifest, its hash, the same as text and HTML for a sandboxed frame, and what changed since the previous approval.',
   ],
   'contract:9:attachments': [
     'download_approval_attachment',
@@ -67,7 +67,7 @@ export const contractApprovals = {
   ],
   'contract:14:check-replay': [
     'email_act',
-    'The key of a request that made a check replays its current state with original_status.',
+    'The key of a request that created an approval replays its current state with original_status.',
   ],
   'contract:14:refusal-details': [
     ['approval_commit', 'cancel_approval', 'edit_draft', 'patch_draft', 'start_draft'],
@@ -83,17 +83,17 @@ export const contractApprovals = {
   ],
   'contract:8:undo': [
     'approval_commit',
-    'With undo_seconds a commit leaves the check pending_commit with commit_at; cancel works until then.',
+    'With undo_seconds a commit leaves the approval pending_commit with commit_at; cancel works until then.',
   ],
   'contract:9:decision': [
     'decide_approval',
-    'A person in a stepped-up session decides, naming the hash; a rejection has a reason and ends the check.',
+    'A person in a stepped-up session decides, naming the hash; a rejection has a reason and ends the approval.',
   ],
   'contract:9:one-vote': ['decide_approval', 'A vote counts once per person and hash.'],
   'contract:9:approver': ['decide_approval', 'The role of the terms decides who may.'],
   'contract:9:own-request': [
     'decide_approval',
-    'The person behind may decide, marked own_request, unless exclude_owner wants four eyes.',
+    'The person behind may decide, marked own_request, unless exclude_owner requires four eyes.',
   ],
   'contract:9:hash': [
     ['decide_approval', 'approval_commit'],
@@ -142,15 +142,15 @@ export const contractApprovals = {
   'contract:10:expiry': ['approval_commit', 'Expiry is applied on access too.'],
   'contract:10:attempt-failed': [
     'approval_commit',
-    'Where no effect is proven the check is pending_commit again, for 24 h from that attempt.',
+    'Where no effect is proven the approval is pending_commit again, for 24 h from that attempt.',
   ],
   'contract:4:reset-invalidates': [
     'email_act',
-    'Open checks about messages of a folder of a new UIDVALIDITY, or of one that is gone, are invalidated.',
+    'Open approvals about messages of a folder with a new UIDVALIDITY, or of a deleted folder, are invalidated.',
   ],
   'contract:10:commit-unknown': [
     'approval_commit',
-    'A commit that was cut off is looked up: committed, commit_failed, or pending_commit when absence is proven.',
+    'An interrupted commit is reconciled: committed, commit_failed, or pending_commit when absence is proven.',
   ],
   'contract:10:one-end': [
     ['approval_commit', 'cancel_approval', 'decide_approval'],

@@ -29,7 +29,7 @@ export const contractBasics = {
   'contract:7:content': ['get_draft', 'A draft is a drf_ and has a content of its own.'],
   'contract:17:identity-reports': [
     'get_identity',
-    'Identity tells mailbox ids, folder roles, effective tools and limits.',
+    'Identity returns mailbox ids, folder roles, effective tools and limits.',
   ],
   'contract:4:mailbox-parts': [
     'get_mailbox',

@@ -8,7 +8,7 @@ export const contractCallers = {
   'contract:0:instants': ['transport', 'Instants are RFC 3339 in UTC with milliseconds.'],
   'contract:0:unknown-fields': [
     'kernel',
-    'An unknown field is refused with invalid_request and its path, on both faces.',
+    'An unknown field is refused with invalid_request and its path, on both surfaces.',
   ],
   'contract:0:protocol-params-loose': ['transport', 'Unknown members of MCP protocol params are let pass.'],
   'contract:0:created': [MADE, 'A POST that makes a readable resource answers 201 and its Location.'],
@@ -37,7 +37,7 @@ export const contractCallers = {
     'The same message at the same place always has the same id, of at most 56 characters.',
   ],
   'contract:1:merged-threads': ['email_query', 'Merged threads answer under either id.'],
-  'contract:1:locator-forged': ['kernel', 'A forged or edited locator is refused without a look-up.'],
+  'contract:1:locator-forged': ['kernel', 'A forged or edited locator is refused without a lookup.'],
   'contract:1:locator-mailbox': [
     'kernel',
     "A locator counts only for its own mailbox, the path's or the argument's.",
@@ -54,7 +54,7 @@ export const contractCallers = {
   ],
   'contract:2:token-fields': [
     'create_token',
-    'A token tells its principal, scopes, mailboxes, surface, expiry, use and status.',
+    'A token has its principal, scopes, mailboxes, surface, expiry, use and status.',
   ],
   'contract:2:token-lifetime': ['create_token', 'An expiry is mandatory: at most a year, 90 days for a JWT.'],
   'contract:2:rest-token-form': [

@@ -28,7 +28,7 @@ export const contractConsole = {
   ],
   'contract:18:console-attachments': [
     'download_approval_attachment',
-    'In the console each attachment of a send can be kept, and text and pictures can be looked at.',
+    'In the console each attachment of a send can be saved, and text and pictures can be viewed.',
   ],
   'contract:18:console-readable': [
     'transport',
@@ -48,6 +48,6 @@ export const contractConsole = {
   ],
   'contract:18:console-list': [
     'list_approvals',
-    'The list asks again every four seconds while it is looked at, and not while it is hidden.',
+    'The list is read again every four seconds while it is visible, and not while it is hidden.',
   ],
 } as const satisfies RequirementTable;

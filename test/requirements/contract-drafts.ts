@@ -57,7 +57,7 @@ export const contractDrafts = {
   ],
   'contract:7:drafts-folder': [
     'start_draft',
-    'A copy lies in the Drafts folder, says what it is, goes with the draft and makes no event.',
+    'A copy is kept in the Drafts folder, marked as one, removed with the draft, and makes no event.',
   ],
   'contract:10:draft-edit': [EDITS, 'Editing takes a draft back to open from review and from a failed send.'],
   'contract:10:draft-locked': [
@@ -68,7 +68,7 @@ export const contractDrafts = {
   'contract:14:draft-key': [STARTS, 'Starting a draft needs a key; the same key starts one draft.'],
   'contract:14:draft-change-once': [
     [...EDITS, 'discard_draft'],
-    'A repeat of the key never changes a draft a second time, wherever the first request was cut off.',
+    'A repeat of the key never changes a draft a second time, wherever the first request was interrupted.',
   ],
   'contract:15:recipients': [[...STARTS, ...EDITS], 'A draft has at most 100 recipients.'],
   'contract:17:start-draft': ['start_draft', 'start_draft takes its fields and answers 201 with the draft.'],

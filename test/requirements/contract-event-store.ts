@@ -13,7 +13,7 @@ export const contractEventStore = {
   ],
   'contract:20:start-waits': [
     'kernel',
-    'A gateway that is started while a store of somebody else is away waits for it: live, not ready, and no restart is needed.',
+    'A gateway started while an external store is unreachable waits for it: live, not ready, and no restart is needed.',
   ],
   'contract:20:node-signs-in': [
     'kernel',

@@ -4,7 +4,7 @@ import type { RequirementTable } from './requirement.ts';
 export const contractHttp = {
   'contract:15:monotonic': [
     'transport',
-    'Rates, pauses and time-outs run on a monotonic clock: one that is set back locks nobody out.',
+    'Rates, pauses and time-outs run on a monotonic clock: a wall clock that is set back locks no caller out.',
   ],
 
   'contract:20:trusted-proxies': [
@@ -13,7 +13,7 @@ export const contractHttp = {
   ],
   'contract:15:public-bodies': [
     'transport',
-    'Without a token a body has at most 16 KiB; a refusal of nobody known closes the connection of a body that is not read.',
+    'Without a token a body has at most 16 KiB; a refusal of an unknown caller closes the connection of an unread body.',
   ],
   'contract:15:max-connections': ['transport', 'No more than MAX_CONNECTIONS are open at once.'],
   'contract:13:node-refusals': [
@@ -28,7 +28,7 @@ export const contractHttp = {
   'contract:20:health': ['transport', 'Health names the parts that are wrong, and no position of the log.'],
   'contract:13:sentences': [
     'kernel',
-    'What is wrong with input is said in sentences of ours on both faces: what it must be, and which fields are known.',
+    'What is wrong with input is described in the gateway’s sentences on both surfaces: what it must be, and which fields are known.',
   ],
   'contract:13:lacking-scopes': [
     'kernel',

@@ -105,7 +105,7 @@ export const contractMail = {
   'contract:4:deleted-hidden': [READS, 'Messages marked \\Deleted are not listed.'],
   'contract:4:body-scope': [READS, 'Bodies need messages:body.'],
   'contract:4:body-read-event': [READS, 'Bodies read are one event per request.'],
-  'contract:4:body-shape': [READS, 'A body tells format, content, truncated, total_chars, next_offset.'],
+  'contract:4:body-shape': [READS, 'A body has format, content, truncated, total_chars, next_offset.'],
   'contract:4:body-cut': [READS, 'max_body_chars cuts a body, 32,768 by default and 262,144 at most.'],
   'contract:4:body-offset': ['email_query', 'body_offset goes with exactly one message.'],
   'contract:4:body-limits': [READS, 'With bodies limit is at most 50.'],
@@ -180,11 +180,11 @@ export const contractMail = {
   ],
   'contract:4:folder': [
     'list_folders',
-    'A folder tells path, role and its source, parent, total, unseen, selectable.',
+    'A folder has path, role and its source, parent, total, unseen, selectable.',
   ],
   'contract:4:mailbox': [
     'get_mailbox',
-    'A mailbox tells its servers, state and reason, roles, capabilities; never credentials.',
+    'A mailbox has its servers, state and reason, roles, capabilities; never credentials.',
   ],
   'contract:4:mailbox-connects': [
     'create_mailbox',
@@ -244,7 +244,7 @@ export const contractMail = {
   'contract:6:denied': ['email_act', 'Where policy denies: 403 policy_denied.'],
   'contract:6:reply': [
     'email_act',
-    'The reply tells the status, operation_id, results with outcomes and new ids, and a summary.',
+    'The reply has the status, operation_id, results with outcomes and new ids, and a summary.',
   ],
   'contract:6:completed-with-failures': [
     'email_act',
@@ -265,7 +265,10 @@ export const contractMail = {
     'unknown is settled by looking at source and target, never by repeating.',
   ],
   'contract:10:lease': ['email_act', 'Who runs an operation holds its lease; the run id is in event 0.'],
-  'contract:10:cut-off': ['email_act', 'An operation cut off by a crash is found and judged by looking.'],
+  'contract:10:cut-off': [
+    'email_act',
+    'An operation interrupted by a crash is found and reconciled by reading the folders.',
+  ],
   'contract:10:never-looked-up': [
     'email_act',
     'What is left open is unknown once its mailbox is removed, or was away for a day: a look or a person settles it.',

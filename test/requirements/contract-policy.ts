@@ -16,7 +16,7 @@ export const contractPolicy = {
   ],
   'contract:8:default-terms': [
     'email_act',
-    'A check wants one approver, decided in 24 h and committed in 1 h, where no rule says otherwise.',
+    'An approval requires one approver, a decision within 24 h and a commit within 1 h, where no rule says otherwise.',
   ],
   'contract:8:auto-commit': [
     'email_act',
@@ -64,7 +64,7 @@ export const contractPolicy = {
   ],
   'contract:8:internal-domains': [
     ['set_policy', 'send_draft'],
-    'internal_domains of the policy alone say what is inside: a domain is itself, *.example.com what lies below; none = all are outside.',
+    'internal_domains of the policy alone say what is inside: a domain is itself, *.example.com what is below it; none = all are outside.',
   ],
   'contract:8:attachment-types': [
     'send_draft',
@@ -97,7 +97,7 @@ export const contractPolicy = {
   ],
   'contract:6:draft-preview-hash': [
     'email_act',
-    'A preview of a draft tells the content_hash of what would be written, discarded or sent.',
+    'A preview of a draft has the content_hash of what would be written, discarded or sent.',
   ],
   'contract:6:draft-send-modes': [
     'email_act',
@@ -123,6 +123,6 @@ export const contractPolicy = {
   ],
   'contract:10:resolve-who': [
     'resolve_operation',
-    'Who sees it and may do the same there resolves, or an owner or admin; of a removed mailbox whoever’s own it is.',
+    'An outcome is resolved by a person who sees it and may do the same there, or by an owner or admin; of a removed mailbox by its requester.',
   ],
 } as const satisfies RequirementTable;

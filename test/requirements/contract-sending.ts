@@ -19,14 +19,14 @@ export const contractSending = {
     'send_draft',
     'A send that waits for its next attempt ends with discard_draft.',
   ],
-  'contract:7:partial-refusal': ['send_draft', 'Recipients that were refused are told in rejected[].'],
+  'contract:7:partial-refusal': ['send_draft', 'Refused recipients are listed in rejected[].'],
   'contract:7:frozen-first': [
     'wants_to_send_draft',
-    'The draft is frozen first, then its check is asked for: in_review, with approval_id, and nothing goes out.',
+    'The draft is frozen first, then its approval is requested: in_review, with approval_id, and nothing goes out.',
   ],
   'contract:7:commit-of-send': [
     'approval_commit',
-    'A commit sends the frozen bytes, once, and only while the draft is frozen for this check and hash.',
+    'A commit sends the frozen bytes, once, and only while the draft is frozen for this approval and hash.',
   ],
   'contract:7:retry-under-check': [
     'approval_commit',
@@ -42,24 +42,24 @@ export const contractSending = {
   ],
   'contract:9:altered': [
     'approval_commit',
-    'One byte of the stored message that is not what was approved: nothing is sent, and the check is invalidated.',
+    'One byte of the stored message that is not what was approved: nothing is sent, and the approval is invalidated.',
   ],
   'contract:10:edit-supersedes': [
     ['edit_draft', 'patch_draft'],
-    'An edit of a draft in review supersedes its check; the next one says which it takes the place of.',
+    'An edit of a draft in review supersedes its approval; the next approval names the one it replaces.',
   ],
   'contract:10:discard-invalidates': ['discard_draft', 'A draft in review takes its check with it.'],
   'contract:10:released': [
     'wants_to_send_draft',
-    'A draft in review is open again on every end of its check but committed.',
+    'A draft in review is open again on every end of its approval but committed.',
   ],
   'contract:10:commit-unknown': [
     'approval_commit',
-    'A commit of which nobody knows is commit_unknown, and settled by a copy in Sent or by a person.',
+    'A commit without a known outcome is commit_unknown, and settled by a copy in Sent or by a person.',
   ],
   'contract:10:commit-or-edit': [
     ['approval_commit', 'edit_draft', 'patch_draft'],
-    'Of a commit and an edit at the same moment one wins; the other is told so, and what is sent is what was approved.',
+    'Of a commit and an edit at the same moment one wins and the other is refused, and what is sent is what was approved.',
   ],
   'contract:10:send-failed': ['send_draft', 'A refused message is send_failed, and editable.'],
   'contract:10:send-unknown': [
@@ -68,9 +68,9 @@ export const contractSending = {
   ],
   'contract:10:send-cut-off': [
     'send_draft',
-    'A send that was cut off is gone on with; with data out it is judged no sooner than 15 minutes.',
+    'An interrupted send is resumed; once data was sent it is reconciled after 15 minutes at the earliest.',
   ],
-  'contract:10:sent-copy': ['send_draft', 'A copy lies in Sent once, seen, whoever files it.'],
+  'contract:10:sent-copy': ['send_draft', 'One seen copy is filed in Sent, by the gateway or by the server.'],
   'contract:14:send-once': ['send_draft', 'A repeat of the key answers with the send as it stands.'],
   'contract:15:agent-quota': [
     'send_draft',
@@ -78,6 +78,6 @@ export const contractSending = {
   ],
   'contract:15:check-quota': [
     'approval_commit',
-    'A send with a check is counted when it is committed; quota_exceeded there takes nothing from the approval.',
+    'A send with an approval is counted when it is committed; quota_exceeded there takes nothing from the approval.',
   ],
 } as const satisfies RequirementTable;

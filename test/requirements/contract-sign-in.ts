@@ -27,7 +27,7 @@ export const contractSignIn = {
   ],
   'contract:3:step-up-required': [
     'kernel',
-    'A session that lacks only the fresh password is told step_up_required, a token insufficient_scope.',
+    'A session that lacks only the fresh password is answered step_up_required, a token insufficient_scope.',
   ],
   'contract:3:own-in-session': [
     ['create_token', 'create_agent', 'list_tokens'],
@@ -59,14 +59,17 @@ export const contractSignIn = {
   'contract:17:password-reset': ['kernel', 'A password is set with the token of a link; every session ends.'],
   'contract:18:link-names': [
     'kernel',
-    'A link for a password says whose it is, to whoever holds it, and is not used up by that; the console shows it.',
+    'A password link names its person to its holder without being used up; the console shows the name.',
   ],
   'contract:18:one-time-links': [
     'kernel',
     'A link counts once and for a day, only its hash is kept, GET uses up none.',
   ],
   'contract:18:no-enumeration': ['kernel', 'An unknown address and a wrong password are refused alike.'],
-  'contract:18:delays': ['kernel', 'Failures make the next try wait longer and longer, and lock nobody out.'],
+  'contract:18:delays': [
+    'kernel',
+    'Each failure doubles the wait before the next attempt, and no person is locked out.',
+  ],
   'contract:18:password-length': [
     'kernel',
     'A password has at least 15 characters; nothing else is asked of it.',

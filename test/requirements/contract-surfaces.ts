@@ -7,7 +7,7 @@ const VERBS = ['trash', 'spam', 'archive'] as const;
 export const contractSurfaces = {
   'contract:12:line': [
     AUDIT,
-    'An audit line tells actor, surface, request, resource, action, outcome and position.',
+    'An audit line has actor, surface, request, resource, action, outcome and position.',
   ],
   'contract:12:raw-read-event': ['get_raw_message', 'A read of raw MIME is an event.'],
   'contract:12:attachment-read-event': [
@@ -49,7 +49,7 @@ export const contractSurfaces = {
   ],
   'contract:12:nothing-of-mail': [
     AUDIT,
-    'No event tells a Message-ID, address, subject or text of a mail, in clear or as a plain hash, nor what a mail server said of it.',
+    'No event contains a Message-ID, address, subject or text of a mail, in clear or as a plain hash, nor what a mail server said of it.',
   ],
   'contract:12:salt': [AUDIT, 'Every event carries 16 random bytes as its salt; a resent append keeps them.'],
   'contract:12:approval-lines': [
@@ -58,7 +58,7 @@ export const contractSurfaces = {
   ],
   'contract:12:sealed-v2': [
     AUDIT,
-    'A sealed text commits to what it says, under a salt that lies in its box alone; older ones open as before.',
+    'A sealed text commits to what it says, under a salt that is only in its box; older ones open as before.',
   ],
   'contract:12:sealed': [
     AUDIT,
@@ -138,7 +138,7 @@ export const contractSurfaces = {
   ],
   'contract:16:origin': [
     'transport',
-    'A present Origin is the own or a listed one, else 403, null too, on both faces.',
+    'A present Origin is the own or a listed one, else 403, null too, on both surfaces.',
   ],
   'contract:16:cors': ['transport', 'CORS for the same list, exposing the headers a client needs.'],
 

@@ -4,7 +4,7 @@ import type { RequirementTable } from './requirement.ts';
 export const contractSync = {
   'contract:4:mailbox-syncs': [
     'get_mailbox',
-    'A mailbox goes connecting, syncing, connected; sync tells how many messages are indexed, and of how many.',
+    'A mailbox goes connecting, syncing, connected; sync has the number of indexed messages and the total.',
   ],
   'contract:4:not-connected-yet': [
     ['email_query', 'list_messages', 'monitor_inbox', 'email_await'],
@@ -12,7 +12,7 @@ export const contractSync = {
   ],
   'contract:4:whole-first-sync': [
     'get_mailbox',
-    'A mailbox is connected when its copy holds all the server counts, also where the server tells no UIDNEXT (Courier).',
+    'A mailbox is connected when its mirror has all the server counts, also where the server reports no UIDNEXT (Courier).',
   ],
   'contract:7:append-after-examine': [
     'send_draft',
@@ -32,15 +32,15 @@ export const contractSync = {
   ],
   'contract:4:freshness': [
     'get_mailbox',
-    'sync.freshness tells how soon news shows; live: INBOX in 2 s, folders in 60 s.',
+    'sync.freshness says how soon news is visible; live: INBOX in 2 s, folders in 60 s.',
   ],
   'contract:20:mailboxes-shared': [
     'get_mailbox',
-    'No process goes over all mailboxes faster than once a minute; a new or changed one is looked at within a second, one whose process died when its lease runs out.',
+    'No process visits all mailboxes more than once a minute; a new or changed one is visited within a second, one whose process died when its lease runs out.',
   ],
   'contract:5:late-idle': [
     'monitor_inbox',
-    'Where an IDLE tells late, or there is none, INBOX is asked after: new mail is told in 2 s. A server that tells in time is not asked.',
+    'Where IDLE is late or missing, INBOX is polled: new mail is reported in 2 s. A server that reports in time is not polled.',
   ],
   'contract:15:connection-limit': [
     'email_query',
@@ -56,7 +56,7 @@ export const contractSync = {
   ],
   'contract:4:uidvalidity': [
     'list_messages',
-    'A folder of a new UIDVALIDITY is indexed anew and told as mailbox.sync_reset.',
+    'A folder with a new UIDVALIDITY is indexed again and reported as mailbox.sync_reset.',
   ],
   'contract:11:feed': [
     'monitor_inbox',

@@ -23,19 +23,22 @@ export const contractWaiting = {
   'contract:5:query-cursor': ['email_await', "A query's page.as_of is a cursor."],
   'contract:5:no-gap-no-repeat': [
     WAITS,
-    'Between cursors nothing is left out and nothing told twice, over processes and restarts.',
+    'Between cursors nothing is omitted and nothing reported twice, over processes and restarts.',
   ],
-  'contract:5:inbox-within-two-seconds': [WAITS, 'New mail in INBOX is told within 2 s.'],
-  'contract:5:many-waiters': [WAITS, 'However many wait, a mailbox has one worker that is told of news.'],
+  'contract:5:inbox-within-two-seconds': [WAITS, 'New mail in INBOX is reported within 2 s.'],
+  'contract:5:many-waiters': [
+    WAITS,
+    'A mailbox has one worker that receives its news, for any number of waits.',
+  ],
   'contract:5:approval': [
     ['monitor_approval', 'email_await'],
-    'Waiting for checks answers when the status of one changes.',
+    'Waiting for approvals answers when the status of one changes.',
   ],
   'contract:5:approval-cursor': [
     'monitor_approval',
-    'Each change is told once; without a cursor, what changed since the check was asked for.',
+    'Each change is reported once; without a cursor, every change since the approval was requested.',
   ],
-  'contract:5:approval-expiry': ['monitor_approval', 'A check whose time passes is told at that moment.'],
+  'contract:5:approval-expiry': ['monitor_approval', 'An approval that expires is reported at that moment.'],
   'contract:5:operation': ['email_await', 'for operation answers when an operation has finished.'],
   'contract:13:cursor-expired': [WAITS, 'A cursor that is too old is 410 cursor_expired.'],
   'contract:15:waits': [WAITS, 'Waits count apart: 50 per token, beyond 429.'],
@@ -45,7 +48,7 @@ export const contractWaiting = {
   ],
   'contract:16:tasks-ttl': [
     'email_await',
-    'A task is kept for its ttl, at most 24 h, which the answer tells.',
+    'A task is kept for its ttl, at most 24 h, which the answer names.',
   ],
   'contract:16:tasks-live': ['email_await', 'At most 20 live tasks per principal.'],
   'contract:16:tasks-of-principal': [

@@ -16,7 +16,7 @@ import { MAX_APPEND_BYTES } from './stored-record.ts';
 import { streamNameOf, toNumber, uuidText } from './wire-values.ts';
 import type { Expectation, Outcome, Refusal, Written } from './write-request.ts';
 
-const { BatchAppendReq, BatchAppendResp } = streams;
+const { BatchAppendResp } = streams;
 const { Empty } = emptyMessages;
 const { Code } = codes;
 type Code = codes.Code;
@@ -127,19 +127,10 @@ function submit(
 }
 
 function expectationOf(options: streams.BatchAppendReq.Options): Expectation | null {
-  const { ExpectedStreamPositionCase: Case } = BatchAppendReq.Options;
-  switch (options.getExpectedStreamPositionCase()) {
-    case Case.STREAM_POSITION:
-      return toNumber(options.getStreamPosition());
-    case Case.NO_STREAM:
-      return 'no-stream';
-    case Case.ANY:
-      return 'any';
-    case Case.STREAM_EXISTS:
-      return 'stream-exists';
-    case Case.EXPECTED_STREAM_POSITION_NOT_SET:
-      return null;
-  }
+  if (options.hasStreamPosition()) return toNumber(options.getStreamPosition());
+  if (options.hasNoStream()) return 'no-stream';
+  if (options.hasAny()) return 'any';
+  return options.hasStreamExists() ? 'stream-exists' : null;
 }
 
 function successMessage({ revision, position }: Written): streams.BatchAppendResp.Success {

@@ -21,7 +21,7 @@ export const notReady = (): ServiceError => callError(status.UNAVAILABLE, 'Serve
 export const handlerThrew = (): ServiceError => callError(status.UNKNOWN, 'Exception was thrown by handler.');
 
 /** Expectations as the numbers of the old protocol: no stream −1, any −2, exists −4. */
-export function expectationNumber(expected: Expectation): string {
+function expectationNumber(expected: Expectation): string {
   if (typeof expected === 'number') return String(expected);
   return { 'no-stream': '-1', any: '-2', 'stream-exists': '-4' }[expected];
 }

@@ -1,37 +1,17 @@
 /** Wakes listeners after a commit; a listener of one stream is not woken for others. */
+import { WakeSignal } from '../../concurrency/wake-signal.ts';
 import type { StoredRecord } from './stored-record.ts';
 
 /** The key of listeners to every stream. */
 const ALL = '';
 
-/** One listener. To miss no commit: reset it, read the log, and wait only if nothing was found. */
-export class CommitListener implements Disposable {
-  readonly #forget: (bell: CommitListener) => void;
-  #rung = false;
-  #wake: (() => void) | null = null;
+/** One listener. To miss no commit: read the log, and sleep only if nothing was found. */
+class CommitListener extends WakeSignal implements Disposable {
+  readonly #forget: (listener: CommitListener) => void;
 
-  constructor(forget: (bell: CommitListener) => void) {
+  constructor(forget: (listener: CommitListener) => void) {
+    super();
     this.#forget = forget;
-  }
-
-  reset(): void {
-    this.#rung = false;
-  }
-
-  ring(): void {
-    this.#rung = true;
-    this.#wake?.();
-  }
-
-  /** Resolves when a commit has come since the last reset, or when the signal aborts. */
-  async rung(signal: AbortSignal): Promise<void> {
-    if (this.#rung || signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      signal.addEventListener('abort', this.#wake, { once: true });
-    });
-    if (this.#wake) signal.removeEventListener('abort', this.#wake);
-    this.#wake = null;
   }
 
   [Symbol.dispose](): void {
@@ -44,14 +24,14 @@ export class CommitNotifier {
 
   /** A listener for one stream, or for all. The caller disposes of it. */
   listen(stream: string = ALL): CommitListener {
-    const bells = this.#byStream.get(stream) ?? new Set();
-    this.#byStream.set(stream, bells);
-    const bell = new CommitListener((done) => {
-      bells.delete(done);
-      if (bells.size === 0 && this.#byStream.get(stream) === bells) this.#byStream.delete(stream);
+    const listeners = this.#byStream.get(stream) ?? new Set();
+    this.#byStream.set(stream, listeners);
+    const listener = new CommitListener((done) => {
+      listeners.delete(done);
+      if (listeners.size === 0 && this.#byStream.get(stream) === listeners) this.#byStream.delete(stream);
     });
-    bells.add(bell);
-    return bell;
+    listeners.add(listener);
+    return listener;
   }
 
   /** Call after a commit of these records. */
@@ -67,6 +47,6 @@ export class CommitNotifier {
   }
 
   #ring(stream: string): void {
-    for (const bell of this.#byStream.get(stream) ?? []) bell.ring();
+    for (const listener of this.#byStream.get(stream) ?? []) listener.ring();
   }
 }

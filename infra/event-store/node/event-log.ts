@@ -112,7 +112,7 @@ export class EventLog {
     const { signal } = this.#stopped;
     await lost?.close();
     await this.#writer.idle();
-    let told = '';
+    let reported = '';
     for (let waitMs = RETRY_MS.first; !signal.aborted; waitMs = Math.min(2 * waitMs, RETRY_MS.most)) {
       try {
         const session = await this.#openSession();
@@ -122,10 +122,10 @@ export class EventLog {
       } catch (error) {
         if (error instanceof WriterLockHeld && error.epoch > this.#epoch) this.#options.onOvertaken();
         // Logged once per reason: another writer may stay indefinitely.
-        if (String(error) !== told) {
+        if (String(error) !== reported) {
           this.#options.log.warn('event node: writer not ready', { error: String(error) });
         }
-        told = String(error);
+        reported = String(error);
         await delay(waitMs, undefined, { signal }).catch(() => undefined);
       }
     }

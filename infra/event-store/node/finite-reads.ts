@@ -3,14 +3,13 @@ import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
 import { callError, refusalError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
-import { encoderFor } from './event-encoders.ts';
-import type { Encode } from './event-encoders.ts';
+import { encoderFor, lowestVisible } from './visible-events.ts';
+import type { Encode } from './visible-events.ts';
 import { streamNotFoundAnswer } from './read-answers.ts';
 import type { AllRead, StreamRead } from './read-plan.ts';
 import type { StoredRecord } from './stored-record.ts';
 import { isTombstoned } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
-import { lowestVisible } from './visible-events.ts';
 
 /** Sends records; resolves when the caller can receive more. */
 export async function sendAll(

@@ -11,9 +11,7 @@ import type { Metadata, ServerUnaryCall, ServiceDefinition, sendUnaryData } from
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import { appendCall } from './append-calls.ts';
 import { batchAppendCall } from './batch-append-call.ts';
-import { deleteCall, tombstoneCall } from './deletion-calls.ts';
 import { EventLog } from './event-log.ts';
 import type { EventLogOptions } from './event-log.ts';
 import { callError } from './call-errors.ts';
@@ -21,6 +19,7 @@ import { clusterOfOne, supportedMethods } from './node-description.ts';
 import type { NodeAccess } from './node-access.ts';
 import { OpenCalls } from './open-calls.ts';
 import { readCall } from './read-call.ts';
+import { appendCall, deleteCall, tombstoneCall } from './unary-writes.ts';
 
 export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs' | 'onOvertaken'> {
   /** A loopback address. */
@@ -194,7 +193,11 @@ function socketsOf(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
-/** A caller that does not read never sees its call end: remaining connections close after a short grace. */
+/**
+ * A caller that does not read never sees its call end: remaining connections close after a short grace. The
+ * server does not report the end of a session that broke as the shutdown began: Node's `Http2Session.close`
+ * drops its callback then. So neither wait is without a bound.
+ */
 async function shutDown(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     server.tryShutdown(() => {
@@ -204,6 +207,5 @@ async function shutDown(server: Server, sockets: ReadonlySet<Socket>): Promise<v
   await Promise.race([ended, delay(SHUTDOWN_GRACE_MS)]);
   server.forceShutdown();
   for (const socket of sockets) socket.destroy();
-  // The server does not report the end of every connection that is destroyed.
   await Promise.race([ended, delay(SHUTDOWN_GRACE_MS)]);
 }

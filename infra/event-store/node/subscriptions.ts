@@ -4,8 +4,8 @@ import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
 import type { EventLog } from './event-log.ts';
 import type { EventFilter } from './event-filter.ts';
-import type { Encode } from './event-encoders.ts';
-import { encoderFor } from './event-encoders.ts';
+import type { Encode } from './visible-events.ts';
+import { encoderFor, lowestVisible } from './visible-events.ts';
 import { refuseInvalidPosition, refuseTombstoned, sendAll } from './finite-reads.ts';
 import { caughtUpAnswer, checkpointAnswer, confirmationAnswer, eventAnswer } from './read-answers.ts';
 import type { AllSubscription, StreamSubscription } from './read-plan.ts';
@@ -13,7 +13,6 @@ import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
 import { isTombstoned } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
-import { lowestVisible } from './visible-events.ts';
 
 /** Follows a stream after a revision; waits for a stream that does not exist yet. */
 export async function followStream(
@@ -32,7 +31,6 @@ export async function followStream(
   answers.send(confirmationAnswer(randomUUID()));
   let live = false;
   while (!answers.gone) {
-    news.reset();
     const state = await log.states.read(stream);
     if (isTombstoned(state)) {
       await endAtTombstone(log, { plan, cursor, state }, answers);
@@ -41,7 +39,7 @@ export async function followStream(
     if (state.metadata.deleted || cursor >= state.head) {
       if (!live) answers.send(caughtUpAnswer());
       live = true;
-      await news.rung(answers.signal);
+      await news.sleep(answers.signal);
       continue;
     }
     const from = Math.max(cursor + 1, await lowestVisible(log, stream, state));
@@ -84,7 +82,6 @@ export async function followAll(
   const encodeRecent = encoderFor(log, { resolveLinks }, eventAnswer);
   let live = false;
   while (!answers.gone) {
-    news.reset();
     const recent = log.recent.after(cursor);
     const page = recent ?? (await log.rows.allAfter(cursor));
     const last = page.at(-1);
@@ -101,7 +98,7 @@ export async function followAll(
       answers.send(caughtUpAnswer());
       live = true;
     }
-    await news.rung(answers.signal);
+    await news.sleep(answers.signal);
   }
 }
 

@@ -2,8 +2,9 @@
  * The only connection that may write. It holds the session advisory lock, and every commit compares and sets
  * `log.node_epoch`: a writer that lost its lock to another node cannot commit, even before it notices.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { within } from '../../concurrency/within.ts';
+import { endConnection } from '../../postgres/direct-connection.ts';
 import { LogRows } from './log-rows.ts';
 import { boolArray, byteaArray, int8Array, textArray, uuidArray } from './postgres-arrays.ts';
 import type { StoredRecord } from './stored-record.ts';
@@ -12,13 +13,12 @@ import type { StoredRecord } from './stored-record.ts';
 const WRITER_LOCK = 0x6c_6f_67;
 
 const STATEMENT_TIMEOUT_MS = 10_000;
-const ANSWER_GRACE_MS = 2_000;
+
+/** The server ends a slow statement with its timeout, but a frozen machine does not. */
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 
 /** The confirmation of an idle writer reads one row: a slower connection counts as dead. */
 const CONFIRM_TIMEOUT_MS = 4_000;
-
-/** How long a connection may take to end before it is abandoned to the operating system. */
-const END_TIMEOUT_MS = 1_000;
 
 export class WriterLockHeld extends Error {
   /** The newest epoch: if it is above this node's last one, another node has written since. */
@@ -74,25 +74,17 @@ export class WriterSession {
   static async open(client: Client, onLost: (error: Error) => void): Promise<WriterSession> {
     client.on('error', ignore);
     try {
-      // A plan made for an empty log would keep scanning all of it; every query here has an index.
-      await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}; SET enable_seqscan = off`);
-      await takeLock(client);
-      const { rows } = await client.query<{ epoch: string; log_end: string }>(
-        'UPDATE log.node_epoch SET epoch = epoch + 1 RETURNING epoch, log_end',
-      );
-      const row = rows[0];
-      if (!row) throw new Error('log.node_epoch has no row; run the migrations.');
-      const logRows = new LogRows(client, { prepared: true });
+      const logRows = new LogRows({ query: (config) => answered(client.query(config)) }, { prepared: true });
+      const facts = await answered(takeOver(client));
       const lastPosition = await logRows.lastPosition();
       // Last: a session that never opened cannot be lost.
       client.once('error', onLost);
       client.once('end', () => {
         onLost(new Error('The database closed the writer connection.'));
       });
-      const facts = { epoch: Number(row.epoch), logEnd: Number(row.log_end), lastPosition };
-      return new WriterSession(client, logRows, facts);
+      return new WriterSession(client, logRows, { ...facts, lastPosition });
     } catch (error) {
-      await endQuietly(client);
+      await endConnection(client);
       throw error;
     }
   }
@@ -132,7 +124,6 @@ export class WriterSession {
           textArray(takenForEmpty.flatMap((stream) => [stream, `$$${stream}`])),
         ],
       }),
-      STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
     );
     // Without `takenForEmpty` this row count can only come from the fence.
     if (rowCount === 0 && takenForEmpty.length > 0) return false;
@@ -155,10 +146,10 @@ export class WriterSession {
     if (rowCount !== 1) throw new WriterFenced();
   }
 
-  async #query<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  async #query<T>(answer: Promise<T>, timeoutMs?: number): Promise<T> {
     this.#isBusy = true;
     try {
-      return await answeredInTime(answer, timeoutMs);
+      return await answered(answer, timeoutMs);
     } finally {
       this.#isBusy = false;
     }
@@ -166,7 +157,8 @@ export class WriterSession {
 
   /** Ends the connection and with it the lock. */
   async close(): Promise<void> {
-    await endQuietly(this.#client);
+    this.#client.removeAllListeners('end').removeAllListeners('error').on('error', ignore);
+    await endConnection(this.#client);
   }
 }
 
@@ -176,34 +168,24 @@ interface OpeningFacts {
   readonly lastPosition: number;
 }
 
-async function takeLock(client: Client): Promise<void> {
-  const { rows } = await client.query<{ held: boolean; epoch: string | null }>(
+/** Takes the lock and the next epoch. */
+async function takeOver(client: Client): Promise<Omit<OpeningFacts, 'lastPosition'>> {
+  // A plan made for an empty log would keep scanning all of it; every query here has an index.
+  await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}; SET enable_seqscan = off`);
+  const { rows: locks } = await client.query<{ held: boolean; epoch: string | null }>(
     'SELECT pg_try_advisory_lock($1::bigint) AS held, (SELECT epoch FROM log.node_epoch) AS epoch',
     [WRITER_LOCK],
   );
-  if (rows[0]?.held !== true) throw new WriterLockHeld(Number(rows[0]?.epoch ?? 0));
+  if (locks[0]?.held !== true) throw new WriterLockHeld(Number(locks[0]?.epoch ?? 0));
+  const { rows } = await client.query<{ epoch: string; log_end: string }>(
+    'UPDATE log.node_epoch SET epoch = epoch + 1 RETURNING epoch, log_end',
+  );
+  const row = rows[0];
+  if (!row) throw new Error('log.node_epoch has no row; run the migrations.');
+  return { epoch: Number(row.epoch), logEnd: Number(row.log_end) };
 }
 
-/** The server ends a slow statement with its timeout, but a frozen machine does not. */
-async function answeredInTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error('The database does not answer the writer.'));
-    }, timeoutMs);
-  });
-  try {
-    return await Promise.race([answer, silence]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const answered = <T>(answer: Promise<T>, timeoutMs = ANSWER_TIMEOUT_MS): Promise<T> =>
+  within(timeoutMs, answer, 'The database does not answer the writer.');
 
 const ignore = (): void => undefined;
-
-/** A closing connection may be broken already; its errors are ignored. */
-async function endQuietly(client: Client): Promise<void> {
-  client.removeAllListeners('end').removeAllListeners('error').on('error', ignore);
-  const ended = client.end().catch(ignore);
-  await Promise.race([ended, delay(END_TIMEOUT_MS, undefined, { ref: false })]);
-}

@@ -8,8 +8,7 @@ import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';
 import { stopOrphan } from './postgres-orphan.ts';
 import { keepRunning } from './keep-postgres-running.ts';
 import { launchPostgres, PortInUse, type PostgresProcess } from './postgres-process.ts';
-import { withPassage } from './run-as.ts';
-import { firstUnreachable, serverAccount } from './server-account.ts';
+import { firstUnreachable, serverAccount, withPassage } from './server-account.ts';
 import type { Log } from '../../../commands/ports/ports.ts';
 import type { ServerAccount } from './server-account.ts';
 
@@ -20,6 +19,8 @@ export interface EmbeddedPostgresOptions {
   readonly log: Log;
   /** Server settings that add to or replace the built-in ones, as `postgres -c` accepts them. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** A start that is under way when it aborts is given up, and its reason thrown. */
+  readonly ending?: AbortSignal;
 }
 
 export interface EmbeddedPostgres {
@@ -44,7 +45,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const cluster = await ensureCluster(folder, binaries, account);
     const portFile = join(folder, 'port');
     const kept = (await readPort(portFile)) ?? undefined;
-    const launch = (port = kept): Promise<PostgresProcess> =>
+    const launch = (port = kept, signal = options.ending): Promise<PostgresProcess> =>
       launchPostgres({
         program: binaries.postgres,
         cluster: cluster.path,
@@ -52,6 +53,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         account,
         settings: options.settings ?? {},
         ...(port === undefined ? {} : { port }),
+        ...(signal && { signal }),
       });
     const server = await keepRunning(launch, options.log).catch((error: unknown) => {
       if (kept === undefined || !(error instanceof PortInUse)) throw error;

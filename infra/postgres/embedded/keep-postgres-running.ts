@@ -11,9 +11,12 @@ export interface KeptPostgres {
   stop(): Promise<void>;
 }
 
-/** The first start must succeed. Later ones are retried with growing pauses until one succeeds. */
+/**
+ * The first start must succeed. Later ones are retried with growing pauses until one succeeds; the signal they
+ * get gives a start up when the server is to stop.
+ */
 export async function keepRunning(
-  launch: (port?: number) => Promise<PostgresProcess>,
+  launch: (port?: number, signal?: AbortSignal) => Promise<PostgresProcess>,
   log: Log,
 ): Promise<KeptPostgres> {
   let server = await launch();
@@ -25,9 +28,10 @@ export async function keepRunning(
     const backoff = new Backoff(PAUSES);
     while (!isStopping()) {
       try {
-        server = await launch(port);
+        server = await launch(port, stopping.signal);
         return;
       } catch (error) {
+        if (isStopping()) return;
         log.error('embedded postgres: restart failed', { error: String(error) });
         await backoff.pause(stopping.signal);
       }

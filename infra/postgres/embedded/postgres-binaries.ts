@@ -1,11 +1,10 @@
 /** The Postgres programs of the platform package that npm installed for this machine. */
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { pathExists } from '../../platform/path-exists.ts';
 import { firstUnreachable } from './server-account.ts';
 import type { ServerAccount } from './server-account.ts';
 
@@ -56,16 +55,16 @@ function installedPackage(): string {
 /** The package's install script makes these links; `npm install --ignore-scripts` omits them. */
 async function makeLibraryLinks(root: string): Promise<void> {
   const list = join(root, 'native/pg-symlinks.json');
-  const listed = (await pathExists(list)) ? await readFile(list, 'utf8') : '[]';
+  const listed = existsSync(list) ? await readFile(list, 'utf8') : '[]';
   for (const { source, target } of Links.parse(JSON.parse(listed))) {
     const link = join(root, target);
-    if (await pathExists(link)) continue;
+    if (existsSync(link)) continue;
     try {
       await rm(link, { force: true });
       await symlink(basename(source), link);
     } catch (cause) {
       // Another process that starts now may have made it.
-      if (await pathExists(link)) continue;
+      if (existsSync(link)) continue;
       throw new Error(`The Postgres package in ${root} lacks ${target}: run "npm rebuild" as its owner.`, {
         cause,
       });
@@ -90,7 +89,7 @@ async function placeFor(account: ServerAccount, folder: string): Promise<string>
 /** A copy, made once. Every account may run it; only this one may change it. */
 async function copyOf(native: string, place: string, name: string): Promise<string> {
   const copy = join(place, name);
-  if (await pathExists(join(copy, 'bin/postgres'))) return copy;
+  if (existsSync(join(copy, 'bin/postgres'))) return copy;
   const unfinished = await mkdtemp(`${copy}.unfinished-`);
   await cp(native, unfinished, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
   await chmod(unfinished, 0o755);
@@ -99,7 +98,7 @@ async function copyOf(native: string, place: string, name: string): Promise<stri
   } catch (cause) {
     // Another process that starts now may have made it.
     await rm(unfinished, { recursive: true, force: true });
-    if (!(await pathExists(join(copy, 'bin/postgres')))) throw cause;
+    if (!existsSync(join(copy, 'bin/postgres'))) throw cause;
   }
   return copy;
 }

@@ -1,12 +1,11 @@
 /** The data folder of the embedded server: made once by initdb, then only verified. */
+import { existsSync } from 'node:fs';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { pathExists } from '../../platform/path-exists.ts';
-import { runAs } from './run-as.ts';
-import { handOver } from './server-account.ts';
+import { handOver, runAs } from './server-account.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import type { ServerAccount } from './server-account.ts';
 
@@ -36,7 +35,7 @@ export async function ensureCluster(
 ): Promise<Cluster> {
   const path = join(folder, 'cluster');
   const passwordFile = join(folder, 'password');
-  if (!(await pathExists(path))) await makeCluster(path, passwordFile, binaries, account);
+  if (!existsSync(path)) await makeCluster(path, passwordFile, binaries, account);
   if (account !== null && (await stat(path)).uid !== account.uid) await handOver(path, account);
   const major = (await readFile(join(path, 'PG_VERSION'), 'utf8')).trim();
   if (major !== binaries.major) {

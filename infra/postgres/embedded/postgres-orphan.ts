@@ -1,12 +1,11 @@
 /** A server left behind by a killed gateway: it outlives its parent and keeps the data folder locked. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pollUntil } from './poll-until.ts';
-import { lookUpProcess } from './process-facts.ts';
+import { lookUpProcess, pollUntil } from './process-facts.ts';
 import type { Log } from '../../../commands/ports/ports.ts';
 
 /** Lines of postmaster.pid as Postgres writes them (`src/include/utils/pidfile.h`). */
-export interface PostmasterFile {
+interface PostmasterFile {
   readonly pid: number;
   readonly port: number;
   readonly ready: boolean;

@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { freePort } from '../../platform/reserved-port.ts';
-import { pollUntil } from './poll-until.ts';
+import { pollUntil } from './process-facts.ts';
 import { SERVER_ENVIRONMENT } from './postgres-cluster.ts';
 import { readPostmasterFile } from './postgres-orphan.ts';
-import { runAs } from './run-as.ts';
+import { runAs } from './server-account.ts';
 import type { ChildProcess } from 'node:child_process';
 import type { ServerAccount } from './server-account.ts';
 
@@ -33,6 +33,8 @@ export interface LaunchOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** The port that clients know already; absent = a free one. */
   readonly port?: number;
+  /** Gives the start up when it aborts. */
+  readonly signal?: AbortSignal;
 }
 
 export interface PostgresProcess {
@@ -53,20 +55,21 @@ export class PortInUse extends Error {
 
 /**
  * Starts the server and waits until it accepts connections. Throws `PortInUse` when the requested port is
- * taken, else one sentence that names the log.
+ * taken, the reason of the signal when it aborts, else one sentence that names the log.
  */
 export async function launchPostgres(options: LaunchOptions): Promise<PostgresProcess> {
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port ?? (await freePort());
     const { child, logStart } = await spawnServer(options, port);
     const gone = ended(child);
-    if (await becomesReady(child, gone, options.cluster)) {
+    if (await becomesReady(child, gone, options)) {
       const endWithUs = (): void => void child.kill('SIGINT');
       process.once('exit', endWithUs);
       void gone.then(() => process.off('exit', endWithUs));
       return { port, pid: child.pid ?? 0, gone, stop: () => stop(child, gone) };
     }
     await stop(child, gone);
+    options.signal?.throwIfAborted();
     const said = (await readFile(options.logFile)).subarray(logStart).toString();
     if (said.includes('could not bind')) {
       if (options.port !== undefined) throw new PortInUse(port);
@@ -121,14 +124,18 @@ const ended = (child: ChildProcess): Promise<void> =>
     });
   });
 
-async function becomesReady(child: ChildProcess, gone: Promise<void>, cluster: string): Promise<boolean> {
+async function becomesReady(
+  child: ChildProcess,
+  gone: Promise<void>,
+  { cluster, signal }: LaunchOptions,
+): Promise<boolean> {
   let over = false;
   let ready = false;
   void gone.then(() => (over = true));
   const settled = async (): Promise<boolean> => {
     const file = await readPostmasterFile(cluster);
     ready = file?.pid === child.pid && file?.ready === true;
-    return ready || over;
+    return ready || over || signal?.aborted === true;
   };
   await pollUntil(settled, 5, START_TIMEOUT_MS);
   return ready;
@@ -136,15 +143,17 @@ async function becomesReady(child: ChildProcess, gone: Promise<void>, cluster: s
 
 /**
  * Fast shutdown (sessions are closed, a checkpoint is written); after 10 s immediate shutdown, which recovers
- * at the next start.
+ * at the next start; after 15 s the end of a server that does not even handle signals.
  */
 async function stop(child: ChildProcess, gone: Promise<void>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   child.ref();
   child.kill('SIGINT');
   const patience = setTimeout(() => child.kill('SIGQUIT'), 10_000);
+  const end = setTimeout(() => child.kill('SIGKILL'), 15_000);
   await gone;
   clearTimeout(patience);
+  clearTimeout(end);
 }
 
 /** The size of the log where this run begins. A large log is renamed first. */

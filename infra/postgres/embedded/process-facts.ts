@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const run = promisify(execFile);
 
@@ -46,4 +47,18 @@ async function fromPs(pid: number): Promise<ProcessFacts | null> {
     if (error instanceof Error && 'code' in error && error.code === 1) return null;
     throw error;
   }
+}
+
+/** Evaluates the condition every `everyMs` until it is true; returns false when `timeoutMs` passed first. */
+export async function pollUntil(
+  condition: () => Promise<boolean>,
+  everyMs: number,
+  timeoutMs: number,
+): Promise<boolean> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await condition())) {
+    if (Date.now() >= deadline) return false;
+    await delay(everyMs);
+  }
+  return true;
 }

@@ -5,9 +5,8 @@ import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../../../commands/ports/directory.ts';
 import { notFound } from '../../../commands/values/errors.ts';
 import { withPrefix } from '../../../commands/values/ids.ts';
-import { sendWarnings } from '../../../commands/sending/send-warnings.ts';
-import { shownBody } from '../../../commands/sending/build-send-manifest.ts';
-import { approvalFacts, ApprovalFacts, isOwnRequest } from '../../../commands/operations/approval-facts.ts';
+import { sendWarnings, shownBody } from '../../../commands/sending/send-warnings.ts';
+import { approvalFacts, ApprovalFacts, isOwnRequest } from '../../../commands/operations/confirmation.ts';
 import {
   actionsWarnings,
   type ApprovalWarning,

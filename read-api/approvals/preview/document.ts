@@ -35,7 +35,7 @@ export interface PreviewDocument {
 }
 
 /** The approval it shows, and the hash of its content. */
-export interface PreviewOf {
+interface PreviewOf {
   readonly approvalId: string;
   readonly contentHash: string;
 }

@@ -10,18 +10,9 @@ const WRITTEN: ReadonlyMap<string, string> = new Map([
   ['strike', 's'],
   ['ins', 'u'],
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((name): [string, string] => [name, 'h3']),
-  ...[
-    'section',
-    'article',
-    'header',
-    'footer',
-    'main',
-    'center',
-    'details',
-    'summary',
-    'figure',
-    'address',
-  ].map((name): [string, string] => [name, 'div']),
+  ...'section article header footer main center details summary figure address'
+    .split(' ')
+    .map((name): [string, string] => [name, 'div']),
 ]);
 const INLINE: ReadonlySet<string> = new Set('b i em strong u s del code sub sup td th'.split(' '));
 

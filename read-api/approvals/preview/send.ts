@@ -16,7 +16,7 @@ import type { Ports } from '../../../commands/ports/ports.ts';
 import { draft } from '../../../commands/drafts/draft.ts';
 import { type DraftBody, loadBody } from '../../../commands/drafts/draft-body.ts';
 import type { draftEvents } from '../../../commands/drafts/draft-events.ts';
-import { bodyHash } from '../../../commands/sending/build-send-manifest.ts';
+import { bodyHash } from '../../../commands/sending/request-send.ts';
 
 export interface SendContent {
   readonly mailboxAddress: string;

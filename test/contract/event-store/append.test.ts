@@ -31,7 +31,7 @@ describeStores('append', (store) => {
     return ids;
   }
 
-  it('creates a stream and goes on at the exact revision', async () => {
+  it('creates a stream and continues at the exact revision', async () => {
     const stream = freshStream();
     const first = await append(stream, NO_STREAM, numbered(2));
     expect(first).to.include({ success: true, nextExpectedRevision: 1n });
@@ -41,7 +41,7 @@ describeStores('append', (store) => {
     expect(second.position?.prepare).to.equal(second.position?.commit);
   });
 
-  it('refuses every expectation that is not met, and says where the stream is', async () => {
+  it('refuses every expectation that is not met and reports the revision of the stream', async () => {
     const stream = freshStream();
     expect(await refusal(append(stream, 0n, happened()))).to.include({
       actualVersion: 'no_stream',
@@ -65,7 +65,7 @@ describeStores('append', (store) => {
     expect(await streamIds(stream)).to.have.length(3);
   });
 
-  it('lets one of two equal claims with different ids win', async () => {
+  it('accepts one of two equal claims with different ids', async () => {
     const stream = freshStream();
     const results = await Promise.allSettled(
       Array.from({ length: 8 }, () => append(stream, NO_STREAM, happened())),
@@ -76,7 +76,7 @@ describeStores('append', (store) => {
     expect(await streamIds(stream)).to.have.length(1);
   });
 
-  it('writes the same ids sent twice at once as one append', async () => {
+  it('writes the same ids once when they are sent twice at the same time', async () => {
     const stream = freshStream();
     const events = numbered(2);
     // A server may drop the second while the first is under way; sent again afterwards, it is told the same.
@@ -91,7 +91,7 @@ describeStores('append', (store) => {
     expect(await streamIds(stream)).to.deep.equal(events.map(({ id }) => id));
   });
 
-  describe('given A and B, then C', () => {
+  describe('append of events that were written before', () => {
     const given = async () => {
       const stream = freshStream();
       const [a, b, c, d] = numbered(4);
@@ -101,7 +101,7 @@ describeStores('append', (store) => {
       return { stream, a, b, c, d, ab, abc };
     };
 
-    it('repeats what stands at its original place', async () => {
+    it('returns the original position when the events and the place are the same', async () => {
       const { stream, a, b, c, ab, abc } = await given();
       expect(await append(stream, NO_STREAM, [a, b])).to.deep.equal(ab);
       expect(await append(stream, NO_STREAM, a)).to.include({ nextExpectedRevision: 0n });
@@ -110,7 +110,7 @@ describeStores('append', (store) => {
       expect(await streamIds(stream)).to.deep.equal([a.id, b.id, c.id]);
     });
 
-    it('refuses them anywhere else, in another order, or mixed with new ones', async () => {
+    it('refuses the events when place, order or company differ', async () => {
       const { stream, a, b, c, d } = await given();
       await refusal(append(stream, 1n, [a, b]));
       await refusal(append(stream, NO_STREAM, [b, a]));
@@ -118,19 +118,19 @@ describeStores('append', (store) => {
       expect(await streamIds(stream)).to.have.length(3);
     });
 
-    it('writes them again when the expectation is the head: never refresh it on a resend', async () => {
+    it('writes the events again when the expected revision is the head', async () => {
       const { stream, a, b } = await given();
       expect(await append(stream, 2n, [a, b])).to.include({ nextExpectedRevision: 4n });
       expect(await streamIds(stream)).to.have.length(5);
     });
 
-    it('does not compare content', async () => {
+    it('ignores the content when it compares appends', async () => {
       const { stream, c, abc } = await given();
       const other = jsonEvent({ id: c.id, type: 'OtherHappened', data: { other: true } });
       expect(await append(stream, 1n, other)).to.deep.equal(abc);
     });
 
-    it('asks the cache of recent ids where any revision will do', async () => {
+    it('reads the cache of recent ids when any revision is accepted', async () => {
       const { stream, a, b, c, d, ab } = await given();
       expect(await append(stream, ANY, [a, b])).to.deep.equal(ab);
       expect(await append(stream, STREAM_EXISTS, [b, a])).to.include({ nextExpectedRevision: 0n });
@@ -140,14 +140,14 @@ describeStores('append', (store) => {
     });
   });
 
-  it('writes an id twice that is twice in one append', async () => {
+  it('writes an id twice when one append contains it twice', async () => {
     const stream = freshStream();
     const event = happened();
     expect(await append(stream, NO_STREAM, [event, event])).to.include({ nextExpectedRevision: 1n });
     expect(await streamIds(stream)).to.deep.equal([event.id, event.id]);
   });
 
-  it('knows an id by the first place it was written to, in whichever stream', async () => {
+  it('recognises an id by its first place in any stream', async () => {
     const [stream, other] = [freshStream(), freshStream()];
     const event = happened();
     const { position } = await append(stream, NO_STREAM, event);
@@ -158,7 +158,7 @@ describeStores('append', (store) => {
     }
   });
 
-  it('accepts 1 MiB of data and refuses one byte more, leaving nothing behind', async () => {
+  it('accepts 1 MiB of data and stores nothing when data is one byte larger', async () => {
     const stream = freshStream();
     const binary = (bytes: number) =>
       binaryEvent({ type: 'Large', data: new Uint8Array(bytes), metadata: new Uint8Array(9) });
@@ -170,7 +170,7 @@ describeStores('append', (store) => {
     expect(await append(stream, 0n, happened())).to.include({ nextExpectedRevision: 1n });
   });
 
-  it('refuses ids that are no UUID, an empty type and an empty name, and serves on', async () => {
+  it('refuses ids that are no UUID, empty types and empty names, and serves the next append', async () => {
     const badId = jsonEvent({ id: 'no-uuid', type: 'Bad', data: {} });
     const zeroId = jsonEvent({ id: '00000000-0000-0000-0000-000000000000', type: 'Bad', data: {} });
     for (const event of [badId, zeroId, happened({}, '')]) {
@@ -182,7 +182,7 @@ describeStores('append', (store) => {
     expect(await append(freshStream(), NO_STREAM, happened())).to.include({ nextExpectedRevision: 0n });
   });
 
-  it('gives back data, metadata, content type and bytes as they came', async () => {
+  it('returns data, metadata, content type and bytes unchanged', async () => {
     const stream = freshStream();
     const data = { text: 'Grüße, 世界 ✉', list: [1, 2.5, null], deep: { yes: true } };
     await append(stream, NO_STREAM, [
@@ -202,7 +202,7 @@ describeStores('append', (store) => {
     ]);
   });
 
-  it('writes nothing after the deadline of the append', async () => {
+  it('writes nothing when the deadline of the append has passed', async () => {
     const stream = freshStream();
     const late = store().client.appendToStream(stream, happened(), {
       ...store().appendOptions,

@@ -57,7 +57,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(Number(position?.commit)).to.be.above(0);
   });
 
-  it('refuses a delete at another revision and of a stream that is not there', async () => {
+  it('refuses a delete when the revision differs or the stream does not exist', async () => {
     const stream = await given(2);
     const stale = store().client.deleteStream(stream, { expectedRevision: 0n });
     expect(await rejection(stale)).to.be.instanceOf(WrongExpectedVersionError);
@@ -66,7 +66,7 @@ describeStores('soft delete and metadata', (store) => {
   });
 
   for (const expected of [ANY, NO_STREAM, 1n] as const) {
-    it(`reopens with ${String(expected)}: revisions go on, what was deleted stays hidden`, async () => {
+    it(`reopens with ${String(expected)}, continues the revisions and keeps deleted events hidden`, async () => {
       const stream = await given(2);
       await store().client.deleteStream(stream);
       expect(await append(stream, expected)).to.include({ nextExpectedRevision: 2n });
@@ -77,7 +77,7 @@ describeStores('soft delete and metadata', (store) => {
     });
   }
 
-  it('refuses "stream exists" on a deleted stream, and repeats an old append without a position', async () => {
+  it('refuses "stream exists" on a deleted stream and repeats an old append without a position', async () => {
     const stream = freshStream();
     const event = happened();
     await append(stream, NO_STREAM, event);
@@ -88,7 +88,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(await rejection(revisions(stream))).to.be.instanceOf(StreamNotFoundError);
   });
 
-  it('repeats an append whose event metadata hides without a position', async () => {
+  it('repeats an append without a position when metadata hides its events', async () => {
     const stream = freshStream();
     const [first, second] = numbered(2);
     if (!first || !second) throw new Error('two events');
@@ -101,7 +101,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(await append(stream, 0n, second)).to.deep.include({ nextExpectedRevision: 1n, position });
   });
 
-  it('can delete twice, also expecting no stream, and reopen', async () => {
+  it('deletes a stream twice, also with "no stream", and reopens it', async () => {
     const stream = await given(1);
     await store().client.deleteStream(stream);
     await store().client.deleteStream(stream, { expectedRevision: 0n });
@@ -110,7 +110,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(await revisions(stream)).to.deep.equal([1]);
   });
 
-  it('shows only the last events under $maxCount, and none below $tb', async () => {
+  it('returns only the last events when $maxCount is set, and none below $tb', async () => {
     const stream = await given(10);
     await store().client.setStreamMetadata(stream, { maxCount: 3 });
     expect(await revisions(stream)).to.deep.equal([7, 8, 9]);
@@ -121,7 +121,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(await append(stream, 9n)).to.include({ nextExpectedRevision: 10n });
   });
 
-  it('hides what is older than $maxAge: an aged stream is empty, not missing, and $all keeps it', async () => {
+  it('returns an empty stream when all events are older than $maxAge, and keeps them in $all', async () => {
     const stream = await given(3);
     const from = (await append(freshStream(), NO_STREAM)).position;
     await store().client.setStreamMetadata(stream, { maxAge: 1 });
@@ -146,7 +146,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(before).to.equal(3);
   });
 
-  it('keeps deleted events hidden when metadata is set: the server writes once more where the stream begins', async () => {
+  it('keeps deleted events hidden when metadata is set, and writes the start of the stream again', async () => {
     const stream = await given(3);
     await store().client.deleteStream(stream);
     await store().client.setStreamMetadata(stream, { maxCount: 100, owner: 'somebody' });
@@ -158,7 +158,7 @@ describeStores('soft delete and metadata', (store) => {
   });
 
   for (const expectedRevision of [ANY, NO_STREAM] as const) {
-    it(`deletes a stream of which only metadata was set (${expectedRevision}), and it can be opened again`, async () => {
+    it(`deletes and reopens a stream when only its metadata was set (${expectedRevision})`, async () => {
       const stream = freshStream();
       await store().client.setStreamMetadata(stream, { maxCount: 5 });
       await store().client.deleteStream(stream, { expectedRevision });
@@ -167,13 +167,13 @@ describeStores('soft delete and metadata', (store) => {
     });
   }
 
-  it('takes "stream exists" for a stream of which only metadata was set', async () => {
+  it('accepts "stream exists" when only the metadata of the stream was set', async () => {
     const stream = freshStream();
     await store().client.setStreamMetadata(stream, { maxCount: 5 });
     expect(await append(stream, STREAM_EXISTS)).to.include({ nextExpectedRevision: 0n });
   });
 
-  it('refuses a deleted stream what begins with its own first event and goes on with a new one', async () => {
+  it('refuses an append to a deleted stream when it begins with the first event and continues with a new one', async () => {
     const stream = freshStream();
     const [old, fresh] = numbered(2);
     if (!old || !fresh) throw new Error('two events');
@@ -185,7 +185,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(await append(stream, NO_STREAM, [fresh, old])).to.include({ nextExpectedRevision: 2n });
   });
 
-  it('writes where a reopened stream begins behind the events that open it', async () => {
+  it('writes at the start of a reopened stream behind the events that reopen it', async () => {
     const stream = await given(1);
     await store().client.deleteStream(stream);
     const { position } = await append(stream, NO_STREAM, numbered(2));
@@ -197,7 +197,7 @@ describeStores('soft delete and metadata', (store) => {
     for await (const { event } of from) expect(event?.streamId).to.equal(stream);
   });
 
-  it('replaces all metadata by a delete', async () => {
+  it('replaces all metadata when the stream is deleted', async () => {
     const stream = await given(1);
     await store().client.setStreamMetadata(stream, { maxCount: 5, owner: 'somebody' });
     await store().client.deleteStream(stream);
@@ -206,7 +206,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(metadata).to.deep.equal({ truncateBefore: 1 });
   });
 
-  it('ignores metadata that is not marked as JSON, and limits that are no positive numbers', async () => {
+  it('ignores metadata that is not marked as JSON and limits that are not positive', async () => {
     const stream = await given(3);
     const bytes = Buffer.from('{"$maxCount":1}');
     await store().client.appendToStream(`$$${stream}`, binaryEvent({ type: '$metadata', data: bytes }), {
@@ -218,7 +218,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(await revisions(stream)).to.deep.equal([0, 1, 2]);
   });
 
-  it('keeps only the newest metadata, and metadata alone makes no stream', async () => {
+  it('keeps only the newest metadata and creates no stream when only metadata is set', async () => {
     const stream = freshStream();
     const first = await store().client.setStreamMetadata(stream, { maxCount: 5, owner: 'first' });
     const second = await store().client.setStreamMetadata(stream, { owner: 'second' });
@@ -229,7 +229,7 @@ describeStores('soft delete and metadata', (store) => {
     expect(await append(stream, NO_STREAM)).to.include({ nextExpectedRevision: 0n });
   });
 
-  it('accepts metadata that is not an object and ignores it', async () => {
+  it('accepts and ignores metadata that is not an object', async () => {
     const stream = await given(2);
     const metadata = jsonEvent({ type: '$metadata', data: ['no', 'object'] });
     await append(`$$${stream}`, NO_STREAM, metadata);

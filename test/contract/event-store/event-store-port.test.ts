@@ -47,7 +47,7 @@ describeStores('event store port', (under) => {
   });
   after(() => store.close());
 
-  it('appends at "no stream" and at exact revisions, and reads it back', async () => {
+  it('appends at "no stream" and at exact revisions and reads the events back', async () => {
     const stream = freshStream();
     const first = await store.append(stream, 'no-stream', [fact(0), fact(1)]);
     const second = await store.append(stream, 1n, [fact(2)]);
@@ -67,7 +67,7 @@ describeStores('event store port', (under) => {
     expect(await store.readLast(freshStream())).to.equal(null);
   });
 
-  it('says at which revision the stream is when another was first', async () => {
+  it('reports the revision of the stream when another writer was first', async () => {
     const stream = freshStream();
     const missing = await rejection(store.append(stream, 4n, [fact()]));
     expect(missing)
@@ -78,7 +78,7 @@ describeStores('event store port', (under) => {
     expect(stale).to.be.instanceOf(WrongExpectedRevision).and.to.include({ actual: 1n });
   });
 
-  it('lets one of two equal claims win, and tells a resend of the winner success', async () => {
+  it('accepts one of two equal claims and reports success when the winner resends', async () => {
     const stream = freshStream();
     const claims = [[fact(1)], [fact(2)]];
     const results = await Promise.allSettled(
@@ -90,7 +90,7 @@ describeStores('event store port', (under) => {
     expect(await store.readStream(stream)).to.have.length(1);
   });
 
-  it('refuses what JSON cannot hold, bad names and bad ids before anything is sent', async () => {
+  it('refuses values outside JSON, bad names and bad ids before it sends anything', async () => {
     const stream = freshStream();
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
@@ -119,7 +119,7 @@ describeStores('event store port', (under) => {
     expect(await store.readStream(stream)).to.deep.equal([]);
   });
 
-  it('reports an append that is too large at once, not after resending it', async () => {
+  it('reports an append as too large without resending it', async () => {
     const startedAt = performance.now();
     const event = { ...fact(), data: { text: 'x'.repeat(1_100_000) } };
     const error = await rejection(store.append(freshStream(), 'no-stream', [event]));
@@ -127,7 +127,7 @@ describeStores('event store port', (under) => {
     expect(performance.now() - startedAt).to.be.below(2_000);
   });
 
-  it('follows everything from a position, exclusive, then live, without system events', async () => {
+  it('follows all events after a position, then live, without system events', async () => {
     const stream = freshStream();
     const { position } = await store.append(stream, 'no-stream', [fact(0)]);
     await store.append(stream, 0n, [fact(1)]);
@@ -149,7 +149,7 @@ describeStores('event store port', (under) => {
     expect(await waiting).to.equal(undefined);
   });
 
-  it('reads a page of everything after a position, exclusive, stepping over system events', async () => {
+  it('reads a page of all events after a position and skips system events', async () => {
     const stream = freshStream();
     const { position } = await store.append(stream, 'no-stream', [fact(0)]);
     await under().client.setStreamMetadata(stream, { owner: 'test' });
@@ -176,7 +176,7 @@ describeStores('event store port', (under) => {
     expect(numbers(items)).to.deep.equal([1]);
   });
 
-  it('hands out checkpoints only behind every event before them, and resumes there', async () => {
+  it('returns checkpoints only behind every earlier event and resumes there', async () => {
     const { position: from } = await store.append(freshStream(), 'no-stream', [fact()]);
     const wanted = freshStream('rare');
     const others = (count: number) => Array.from({ length: count }, () => fact(-1));
@@ -214,13 +214,13 @@ describeStores('event store port', (under) => {
     end.abort();
   });
 
-  it('refuses to follow from beyond the end of the log', async () => {
+  it('refuses to follow from a position beyond the end of the log', async () => {
     const head = await store.headPosition();
     const following = take(store.subscribeToAll(head + 1_000_000n, new AbortController().signal), caughtUp);
     expect(await rejection(following)).to.be.instanceOf(CheckpointNotInLog);
   });
 
-  it('serves many subscriptions beside appends and reads', async () => {
+  it('serves many subscriptions while it appends and reads', async () => {
     const from = await store.headPosition();
     const end = new AbortController();
     const stream = freshStream();
@@ -240,7 +240,7 @@ describe('event store port without a store', () => {
   const nobody = (options: { url: string }) =>
     openEventStore({ ...options, log: silentLog, appendTimeoutMs: 300, readTimeoutMs: 300 });
 
-  it('says store_unavailable within the deadline', async () => {
+  it('answers store_unavailable within the deadline', async () => {
     const store = nobody({ url: 'esdb://127.0.0.1:1?tls=false' });
     for (const attempt of [
       () => store.append(freshStream(), 'no-stream', [fact()]),
@@ -255,7 +255,7 @@ describe('event store port without a store', () => {
     await store.close();
   });
 
-  it('says store_unavailable, and follows nothing, once it is closed', async () => {
+  it('answers store_unavailable and follows nothing when it is closed', async () => {
     const store = nobody({ url: 'esdb://127.0.0.1:1?tls=false' });
     await store.close();
     const attempts = [
@@ -270,7 +270,7 @@ describe('event store port without a store', () => {
     expect(items).to.deep.equal([]);
   });
 
-  it('says nothing of a subscription that was not confirmed yet when it was given up', async () => {
+  it('logs nothing when a subscription was given up before its confirmation', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const lines: string[] = [];
@@ -292,7 +292,7 @@ describe('event store port without a store', () => {
     silent.close();
   });
 
-  it('refuses an address that would make the client lie about revisions', () => {
+  it('refuses an address with which the client would report wrong revisions', () => {
     for (const setting of ['throwOnAppendFailure', 'throw_on_append_failure', 'THROW-ON-APPEND-FAILURE']) {
       expect(() => nobody({ url: `esdb://127.0.0.1:1?tls=false&${setting}=false` }), setting).to.throw(
         TypeError,

@@ -12,14 +12,14 @@ import { describeEmbedded, embeddedStore, freshStream, happened, rejection } fro
 /** gRPC status 12. */
 const UNIMPLEMENTED = /UNIMPLEMENTED/;
 
-describeEmbedded('the embedded node leaves out', (store) => {
+describeEmbedded('the embedded node', (store) => {
   const given = async (): Promise<string> => {
     const stream = freshStream();
     await store().client.appendToStream(stream, happened(), { expectedRevision: NO_STREAM });
     return stream;
   };
 
-  it('the events a real server writes for itself: a fresh log is empty', async () => {
+  it('writes no events of its own: a fresh log is empty', async () => {
     const fresh = await embeddedStore();
     const client = EventStoreDBClient.connectionString(fresh.url);
     const types: (string | undefined)[] = [];
@@ -29,24 +29,24 @@ describeEmbedded('the embedded node leaves out', (store) => {
     expect(types).to.deep.equal([]);
   });
 
-  it('persistent subscriptions', async () => {
+  it('refuses persistent subscriptions', async () => {
     const settings = persistentSubscriptionToStreamSettingsFromDefaults();
     const created = store().client.createPersistentSubscriptionToStream(await given(), 'group', settings);
     expect((await rejection(created)).message).to.match(/persistent|UNIMPLEMENTED|support/i);
   });
 
-  it('projections and their category streams', async () => {
+  it('has no projections and no category streams', async () => {
     expect((await rejection(store().client.listProjections())).message).to.match(UNIMPLEMENTED);
   });
 
-  it('names that a real server takes but Postgres or nobody can use: $$, metadata of metadata, over 2,400 bytes', async () => {
+  it('refuses names that Postgres or clients cannot use: $$, metadata of metadata, over 2,400 bytes', async () => {
     for (const name of ['$$', '$$$$x', 'x'.repeat(2_401)]) {
       const appended = store().client.appendToStream(name, happened(), { expectedRevision: NO_STREAM });
       expect(await rejection(appended)).to.have.property('type', 'unknown');
     }
   });
 
-  it('types and event metadata over 15 MiB per append', async () => {
+  it('refuses types and event metadata over 15 MiB per append', async () => {
     const { id, type, data, contentType } = happened();
     const event = { id, type, data, contentType, metadata: { text: 'x'.repeat(15 * 1_048_576) } };
     const appended = store().client.appendToStream(freshStream(), event, { expectedRevision: NO_STREAM });
@@ -54,7 +54,7 @@ describeEmbedded('the embedded node leaves out', (store) => {
   });
 });
 
-describeEmbedded('the embedded node leaves out, unseen by the client,', (store) => {
+describeEmbedded('the answers of the embedded node', (store) => {
   let raw: RawCalls;
   beforeEach(() => {
     raw = new RawCalls(store().url);
@@ -69,13 +69,13 @@ describeEmbedded('the embedded node leaves out, unseen by the client,', (store) 
     return stream;
   };
 
-  it('the versions of a refused append in the form of 20.6', async () => {
+  it('omit the versions of a refused append in the form of 20.6', async () => {
     const options = new streams.AppendReq.Options().setStreamIdentifier(named(await given()));
     const refusal = (await raw.append(options.setRevision('7'), [])).getWrongExpectedVersion();
     expect([refusal?.getCurrentRevision(), refusal?.hasCurrentRevision2060()]).to.deep.equal(['0', false]);
   });
 
-  it('the first and last revision of a stream, for callers that ask for them', async () => {
+  it('omit the first and last revision of a stream when a caller requests them', async () => {
     const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(named(await given()));
     const options = new streams.ReadReq.Options().setStream(stream.setStart(empty())).setNoFilter(empty());
     options.setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(1));
@@ -83,7 +83,7 @@ describeEmbedded('the embedded node leaves out, unseen by the client,', (store) 
     expect(answers.map((answer) => answer.hasEvent())).to.deep.equal([true]);
   });
 
-  it('a place in the log for an append of nothing', async () => {
+  it('omit the position when an append has no events', async () => {
     const { position } = await store().client.appendToStream(await given(), happened(), {
       expectedRevision: 0n,
     });
@@ -93,8 +93,8 @@ describeEmbedded('the embedded node leaves out, unseen by the client,', (store) 
   });
 });
 
-describeEmbedded('the embedded node keeps', (store) => {
-  it('gossip: a cluster of one that discovery finds', async () => {
+describeEmbedded('the gossip of the embedded node', (store) => {
+  it('describes a cluster of one that discovery finds', async () => {
     const address = store().url.replace(/^esdb:\/\/([^?]+)\?.*$/, '$1');
     const client = EventStoreDBClient.connectionString(`esdb+discover://${address}?tls=false`);
     const stream = freshStream();

@@ -38,7 +38,7 @@ describeStores('link', (store) => {
   const resolved = (stream: string): Promise<unknown[]> =>
     pairs(store().client.readStream(stream, { resolveLinkTos: true }));
 
-  it('is told with the event it names, and alone to whoever does not ask', async () => {
+  it('returns the event it names, and only itself when the caller does not resolve links', async () => {
     const target = await given();
     const stream = await links(`2@${target}`, `0@${target}`);
     expect(await resolved(stream)).to.deep.equal([
@@ -53,7 +53,7 @@ describeStores('link', (store) => {
     ]);
   });
 
-  it('has its own place in $all, with data and place of what it names', async () => {
+  it('has its own place in $all, with data and place of the event it names', async () => {
     const target = await given();
     await links(`1@${target}`);
     const newest = { direction: BACKWARDS, fromPosition: END, maxCount: 1, resolveLinkTos: true } as const;
@@ -64,7 +64,7 @@ describeStores('link', (store) => {
     }
   });
 
-  it('is told alone when what it names is missing, truncated or deleted', async () => {
+  it('returns only itself when the event it names is missing, truncated or deleted', async () => {
     const { client } = store();
     const [cut, hidden, ended] = [await given(), await given(), await given()];
     await client.setStreamMetadata(cut, { truncateBefore: 1 });
@@ -82,7 +82,7 @@ describeStores('link', (store) => {
     expect(await resolved(stream)).to.deep.equal(alone);
   });
 
-  it('that names no revision is an event like any other, and a link to a link is not followed', async () => {
+  it('is a plain event when it names no revision, and is not followed when it names a link', async () => {
     const target = await given();
     const first = await links(`0@${target}`);
     const stream = await links('nonsense', `0@${first}`);
@@ -92,7 +92,7 @@ describeStores('link', (store) => {
     ]);
   });
 
-  it('is resolved for subscriptions, what there is and what comes', async () => {
+  it('is resolved for subscriptions, for stored and for new events', async () => {
     const target = await given();
     const prefix = freshStream('followed');
     const link = (n: number) => [binaryEvent({ type: '$>', data: Buffer.from(`${String(n)}@${target}`) })];

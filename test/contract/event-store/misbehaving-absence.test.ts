@@ -31,7 +31,7 @@ async function untilAnswered(ask: () => Promise<unknown>): Promise<number> {
   throw new Error('the store never answered');
 }
 
-describe('a store that is away', () => {
+describe('a store that was unreachable', () => {
   const stores = openStores();
   let node: ScriptedNode;
 
@@ -45,7 +45,7 @@ describe('a store that is away', () => {
   });
 
   for (const awayMs of isLong ? [6_000, 27_000] : [6_000]) {
-    it(`for ${String(awayMs / 1_000)} s answers appends, reads and subscriptions soon after its return`, async function () {
+    it(`answers appends, reads and subscriptions soon after ${String(awayMs / 1_000)} s`, async function () {
       this.timeout(awayMs + 20_000);
       const store = stores.open({ url: node.url });
       const end = new AbortController();
@@ -77,7 +77,7 @@ describe('a store that is away', () => {
     });
   }
 
-  it('and forgets its connections is found over new ones', async () => {
+  it('is reached over new connections when it has lost the old ones', async () => {
     const store = stores.open({
       url: node.url,
       appendTryTimeoutMs: 300,
@@ -92,7 +92,7 @@ describe('a store that is away', () => {
     expect(performance.now() - startedAt).to.be.below(LONGEST_RECOVERY_MS);
   });
 
-  it('keeps no connection of a client that was given up or closed', async () => {
+  it('keeps no connection when a client was given up or closed', async () => {
     const connections = (): number =>
       process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
     const before = connections();
@@ -135,5 +135,5 @@ describe('a store that is away', () => {
     expect(seen).to.deep.equal([1, 2]);
     await proxy.close();
   }
-  if (isLong) it('behind a line that went dead without a word is followed again', behindADeadLine);
+  if (isLong) it('is followed again when the connection was dead without notice', behindADeadLine);
 });

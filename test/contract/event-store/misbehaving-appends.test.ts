@@ -30,7 +30,7 @@ for (const batchAppend of [true, false]) {
 
     const ids = (): string[] => node.appends.calls.map((append) => append.ids);
 
-    it('sends the identical append again when the node is silent', async () => {
+    it('resend the identical append when the node is silent', async () => {
       const store = stores.open({ url: node.url, appendTryTimeoutMs: 200 });
       node.appends.once(silent, silent);
       expect((await store.append('quiet-1', 'no-stream', [fact(1), fact(2)])).revision).to.equal(1n);
@@ -40,7 +40,7 @@ for (const batchAppend of [true, false]) {
       expect(node.log.numbers('quiet-1')).to.deep.equal([1, 2]);
     });
 
-    it('leaves a node whose clock is a little ahead the time of the whole append', async () => {
+    it('wait for the whole deadline of the append when the clock of the node is ahead', async () => {
       const store = stores.open({ url: node.url, appendTryTimeoutMs: 200, appendTimeoutMs: 8_000 });
       const startedAt = Date.now();
       await store.append(freshStream(), 'no-stream', [fact()]);
@@ -48,7 +48,7 @@ for (const batchAppend of [true, false]) {
       expect(deadline - startedAt).to.be.within(7_000, 9_000);
     });
 
-    it('says store_unavailable with a time to come back when the node stays silent', async () => {
+    it('answer store_unavailable with a time to retry when the node stays silent', async () => {
       const store = stores.open({ url: node.url, appendTryTimeoutMs: 100, appendTimeoutMs: 400 });
       node.appends.always(silent);
       const startedAt = performance.now();
@@ -57,7 +57,7 @@ for (const batchAppend of [true, false]) {
       expect(performance.now() - startedAt).to.be.within(390, 1_500);
     });
 
-    it('takes the answer that comes after it gave up for nothing, and stays alive', async () => {
+    it('ignore an answer that arrives after the deadline and continue', async () => {
       const store = stores.open({ url: node.url, appendTryTimeoutMs: 150, appendTimeoutMs: 300 });
       const late: ScriptedAppend[] = [];
       node.appends.always((append) => {
@@ -75,7 +75,7 @@ for (const batchAppend of [true, false]) {
       expect(node.log.numbers('late-1')).to.deep.equal([1, 2]);
     });
 
-    it('is told success for the first try although others appended since', async () => {
+    it('report success of the first attempt when other writers appended since', async () => {
       const store = stores.open({ url: node.url, appendTryTimeoutMs: 200 });
       const other = stores.open({ url: node.url });
       await store.append('shared-1', 'no-stream', [fact(0)]);
@@ -92,7 +92,7 @@ for (const batchAppend of [true, false]) {
       expect(node.log.numbers('shared-1')).to.deep.equal([0, 1, 2]);
     });
 
-    it('tries again when the node is not ready, aborts or is exhausted', async () => {
+    it('retry when the node is not ready, aborts or is exhausted', async () => {
       const store = stores.open({ url: node.url });
       node.appends.once(
         (append) => {
@@ -121,7 +121,7 @@ for (const batchAppend of [true, false]) {
       expect(node.appends.calls).to.have.length(7);
     });
 
-    it('tries again when the server gave up on its own deadline', async () => {
+    it('retry when the server exceeded its own deadline', async () => {
       const store = stores.open({ url: node.url });
       const detail = 'event_store.client.Timeout';
       node.appends.once((append) => {
@@ -130,7 +130,7 @@ for (const batchAppend of [true, false]) {
       expect((await store.append('slow-1', 'no-stream', [fact(1)])).revision).to.equal(0n);
     });
 
-    it('passes on at once, and sends once, what is refused for a mistake of ours', async () => {
+    it('fail at once and send once when the request itself is refused', async () => {
       const store = stores.open({ url: node.url });
       const refusals = [
         ['MaximumAppendEventSizeExceeded', 'INVALID_ARGUMENT'],
@@ -149,7 +149,7 @@ for (const batchAppend of [true, false]) {
       expect(node.appends.calls).to.have.length(refusals.length);
     });
 
-    it('says where the stream is, or that the node did not say', async () => {
+    it('report the revision of the stream, or that the node did not report it', async () => {
       const store = stores.open({ url: node.url });
       await store.append('place-1', 'no-stream', [fact(), fact()]);
       const outcomes: unknown[] = [];
@@ -169,7 +169,7 @@ for (const batchAppend of [true, false]) {
       expect([...outcomes, error.actual]).to.deep.equal([1n, 'no-stream', null]);
     });
 
-    it('waits at the end of the log when the answer names no position', async () => {
+    it('wait for the end of the log when the answer names no position', async () => {
       const store = stores.open({ url: node.url });
       const { position } = await store.append('placeless-1', 'no-stream', [fact()]);
       node.appends.once((append) => {
@@ -181,7 +181,7 @@ for (const batchAppend of [true, false]) {
       });
     });
 
-    it('tells the operator, and the caller to come back, when the node denies access', async () => {
+    it('log an error and answer store_unavailable when the node denies access', async () => {
       const store = stores.open({ url: node.url });
       const denial = { exception: 'access-denied' };
       const denials = [
@@ -202,7 +202,7 @@ for (const batchAppend of [true, false]) {
       }
     });
 
-    it('has a connection of its own beside the reads, and never more calls on it than a server allows', async () => {
+    it('use a connection separate from reads with at most as many calls as a server allows', async () => {
       const store = stores.open({ url: node.url });
       const waiting: ScriptedAppend[] = [];
       node.appends.always((append) => {

@@ -32,7 +32,7 @@ describe('the feature probe of a misbehaving node', () => {
     node.stop();
   });
 
-  it('may fail in any way first: the append succeeds once it is healthy', async () => {
+  it('fails without effect: the append succeeds when the node is healthy again', async () => {
     const store = stores.open({ url: node.url });
     node.probes.once(
       failing(status.UNAUTHENTICATED, 'Unauthenticated'),
@@ -47,7 +47,7 @@ describe('the feature probe of a misbehaving node', () => {
     expect(stores.lines('error')[0]).to.match(/check user and password in EVENTSTORE_URL/);
   });
 
-  it('that never answers does not hold the appends, and what waited for it is not sent afterwards', async () => {
+  it('holds no append when it gets no answer, and sends no expired append afterwards', async () => {
     const store = stores.open({ url: node.url, appendTryTimeoutMs: 150, appendTimeoutMs: 400 });
     const held: FeatureProbe[] = [];
     node.probes.always((reply) => held.push(reply));
@@ -66,7 +66,7 @@ describe('the feature probe of a misbehaving node', () => {
     expect(node.appends.calls).to.have.length(1);
   });
 
-  it('that says nothing of BatchAppend makes each append a call of its own', async () => {
+  it('makes each append a separate call when the answer does not name BatchAppend', async () => {
     const store = stores.open({ url: node.url });
     node.probes.once(failing(status.UNIMPLEMENTED, 'Service is unimplemented.'));
     await store.append('probe-3', 'no-stream', [fact(1)]);

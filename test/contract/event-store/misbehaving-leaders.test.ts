@@ -42,7 +42,7 @@ for (const batchAppend of [true, false]) {
       for (const node of both()) node.stop();
     });
 
-    it('send appends and reads to the leader', async () => {
+    it('forward appends and reads to the leader', async () => {
       const [follower, leader] = both();
       const store = stores.open({ url: follower.url });
       follower.appends.always(pointTo(leader));
@@ -57,7 +57,7 @@ for (const batchAppend of [true, false]) {
       expect([follower.appends.calls.length, reads.length]).to.deep.equal([1, 1]);
     });
 
-    it('learn that only a leader may answer what decisions rest on', async () => {
+    it('receive the header that requires a leader when a decision depends on the answer', async () => {
       const [node] = both();
       const store = stores.open({ url: node.url });
       await store.append('led-0', 'no-stream', [fact(1)]);

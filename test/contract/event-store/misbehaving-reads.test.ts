@@ -43,7 +43,7 @@ describe('reads from a misbehaving node', () => {
     }
   };
 
-  it('end at the deadline however slowly events drip in', async () => {
+  it('end at the deadline when events arrive slowly', async () => {
     const store = stores.open({ url: node.url, readTimeoutMs: 500 });
     node.reads.always(drip);
     for (const read of [
@@ -58,7 +58,7 @@ describe('reads from a misbehaving node', () => {
     }
   });
 
-  it('are tried over another connection when one falls silent, and are whole then', async () => {
+  it('return all events when a connection falls silent and another one answers', async () => {
     const store = stores.open({ url: node.url, readSilenceMs: 150 });
     const [event] = node.log.events;
     node.reads.once(silent, (read) => {
@@ -71,7 +71,7 @@ describe('reads from a misbehaving node', () => {
     expect(new Set(node.reads.calls.map(({ peer }) => peer)).size).to.equal(3);
   });
 
-  it('are whole, not cut short, when the call fails in the middle', async () => {
+  it('return all events when the call fails in the middle', async () => {
     const store = stores.open({ url: node.url });
     const [event] = node.log.events;
     for (const [code, details] of [
@@ -88,7 +88,7 @@ describe('reads from a misbehaving node', () => {
     }
   });
 
-  it('end with store_unavailable, not with half of the events, when the store is closed meanwhile', async () => {
+  it('end with store_unavailable and no events when the store is closed', async () => {
     const store = stores.open({ url: node.url });
     const [event] = node.log.events;
     node.reads.once((read) => {
@@ -100,7 +100,7 @@ describe('reads from a misbehaving node', () => {
     expect(await read).to.have.property('code', 'store_unavailable');
   });
 
-  it('wait in line before a server would let them hang, and all come', async () => {
+  it('wait in a queue when the server would reach its limit, and all complete', async () => {
     const store = stores.open({ url: node.url });
     const waiting: ScriptedRead[] = [];
     node.reads.always((read) => {
@@ -117,7 +117,7 @@ describe('reads from a misbehaving node', () => {
     for (const events of await Promise.all(reads)) expect(events).to.have.length(3);
   });
 
-  it('tell the operator, and the caller to come back, when the node denies access', async () => {
+  it('log an error and answer store_unavailable when the node denies access', async () => {
     const store = stores.open({ url: node.url });
     node.reads.once((read) => {
       read.fail(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
@@ -131,7 +131,7 @@ describe('reads from a misbehaving node', () => {
     expect(stores.lines('error')[0]).to.match(/read \$all/);
   });
 
-  it('are refused at once after a position that is no event of the log', async () => {
+  it('are refused at once when the position is no event of the log', async () => {
     const store = stores.open({ url: node.url });
     node.reads.once((read) => {
       read.fail(status.UNKNOWN, 'Unexpected ReadAllResult: InvalidPosition');
@@ -140,7 +140,7 @@ describe('reads from a misbehaving node', () => {
     expect(node.reads.calls).to.have.length(1);
   });
 
-  it('of a stream deleted for good find nothing', async () => {
+  it('return no events when the stream was permanently deleted', async () => {
     const store = stores.open({ url: node.url });
     node.reads.once((read) => {
       read.fail(status.FAILED_PRECONDITION, `Event stream '${STREAM}' is deleted.`, {

@@ -43,7 +43,7 @@ describe('the shared append call of a misbehaving node', () => {
     expect(node.sharedCalls).to.have.length(1);
   });
 
-  it('sends again what an answer without an outcome left open', async () => {
+  it('resends an append when its answer has no outcome', async () => {
     const store = stores.open({ url: node.url, appendTryTimeoutMs: 200 });
     node.appends.once((append) => {
       node.writeSilently(append);
@@ -64,7 +64,7 @@ describe('the shared append call of a misbehaving node', () => {
     ],
     ['ends without an error', () => node.sharedCalls.at(-1)?.end()],
   ] as const) {
-    it(`writes each of many appends once when it ${how} in their middle`, async () => {
+    it(`writes each of many appends once when it ${how} in the middle`, async () => {
       const store = stores.open({ url: node.url });
       let count = 0;
       node.appends.always((append) => {
@@ -83,7 +83,7 @@ describe('the shared append call of a misbehaving node', () => {
     });
   }
 
-  it('may break while much waits to be sent, and nothing of it fails unseen', async () => {
+  it('fails no append silently when it breaks while many wait', async () => {
     const proxy = await freezableProxy(node.port);
     const store = stores.open({ url: `esdb://127.0.0.1:${String(proxy.port)}?tls=false` });
     await store.append('waiting-1', 'no-stream', [fact()]);
@@ -101,7 +101,7 @@ describe('the shared append call of a misbehaving node', () => {
     await proxy.close();
   });
 
-  it('of another client in the process takes nothing with it when it breaks', async () => {
+  it('is not affected when the call of another client in the process breaks', async () => {
     const other = await ScriptedNode.start();
     const [store, neighbour] = [stores.open({ url: node.url }), stores.open({ url: other.url })];
     node.appends.once((append) => {

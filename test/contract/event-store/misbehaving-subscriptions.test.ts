@@ -89,7 +89,7 @@ describe('subscriptions to a misbehaving node', () => {
   };
 
   for (const [name, finish] of Object.entries(endings)) {
-    it(`go on after a ${name}, from the last event handed out`, async () => {
+    it(`resume behind the last delivered event after a ${name}`, async () => {
       node.reads.once(
         (read) => {
           read.confirm();
@@ -108,7 +108,7 @@ describe('subscriptions to a misbehaving node', () => {
     });
   }
 
-  it('resume behind the last event handled when the call fails under a slow consumer', async () => {
+  it('resume behind the last handled event when the call fails under a slow consumer', async () => {
     let hasFailed = false;
     node.reads.once((read) => {
       read.confirm();
@@ -132,7 +132,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(subscriptions()).to.have.length(2);
   });
 
-  it('hand out nothing twice when events come again or out of order', async () => {
+  it('deliver no event twice when events repeat or change order', async () => {
     node.reads.once(
       (read) => {
         read.confirm();
@@ -157,7 +157,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(new Set(subscriptions().map(({ peer }) => peer)).size).to.equal(2);
   });
 
-  it('hand out what drips in as it comes', async () => {
+  it('deliver events as they arrive when they arrive slowly', async () => {
     node.reads.once((read) => {
       read.confirm();
       for (const n of [0, 1, 2, 3]) setTimeout(send, 150 * n, read, n);
@@ -166,7 +166,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(subscriptions()).to.have.length(1);
   });
 
-  it('take no checkpoint that leads nowhere: before any event, or behind an event that was handed out', async () => {
+  it('ignore a checkpoint when it is before every event or behind a delivered event', async () => {
     const [first, second] = node.log.events;
     const items: SubscriptionItem[] = [];
     node.reads.once((read) => {
@@ -182,7 +182,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(places(items)).to.deep.equal([]);
   });
 
-  it(`take the checkpoint 2^64 - 1 of a catch-up that found nothing for none ${verifies('contract:20:no-such-position')}`, async () => {
+  it(`ignore the checkpoint 2^64 - 1 when a catch-up found nothing ${verifies('contract:20:no-such-position')}`, async () => {
     const items: SubscriptionItem[] = [];
     node.reads.once((read) => {
       read.confirm();
@@ -195,7 +195,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(store.trouble).to.equal(null);
   });
 
-  it(`go on from a checkpoint beside an event, with that event ${verifies('contract:20:checkpoint-beside-event')}`, async () => {
+  it(`resume with the event beside the checkpoint when both have one position ${verifies('contract:20:checkpoint-beside-event')}`, async () => {
     const third = node.log.events[2]?.position ?? 0;
     const items: SubscriptionItem[] = [];
     node.reads.once((read) => {
@@ -214,7 +214,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(places(items)).to.deep.equal([]);
   });
 
-  it('make the store untrusted while nothing but old events come, and trusted with the next new one', async () => {
+  it('mark the store as untrusted while only old events arrive, and as trusted when a new one does', async () => {
     const items = store.subscribeToAll(BigInt(node.log.events[2]?.position ?? 0), end.signal);
     let read: ScriptedRead | undefined;
     node.reads.once(
@@ -236,7 +236,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(store.trouble).to.equal(null);
   });
 
-  it('hold a checkpoint back until the slow consumer has had every event before it', async () => {
+  it('hold a checkpoint back until a slow consumer has had every earlier event', async () => {
     const checkpoint = (node.log.events[3]?.position ?? 0) + 50;
     node.reads.once((read) => {
       read.confirm();
@@ -254,7 +254,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(said).to.deep.equal([0, 1, 2, 3, 'checkpoint', 'caught-up']);
   });
 
-  it('refuse to go on from a position that is no event of the log', async () => {
+  it('refuse to resume when the position is no event of the log', async () => {
     node.reads.once(
       (read) => {
         read.answer();
@@ -270,7 +270,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(await rejection(following)).to.be.instanceOf(CheckpointNotInLog);
   });
 
-  it('tell the operator when the node denies access', async () => {
+  it('log an error when the node denies access', async () => {
     node.reads.once((read) => {
       read.fail(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
     });
@@ -278,7 +278,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(stores.lines('error')[0]).to.match(/event store: access denied .*check user and password/);
   });
 
-  it('share one call on the node among all followers of a process, beside a connection for appends and one for reads', async () => {
+  it('share one call on the node among all followers, on a connection separate from appends and reads', async () => {
     const patient = stores.open({ url: node.url });
     node.reads.always((read) => {
       if (!read.isSubscription) read.answer();
@@ -313,7 +313,7 @@ describe('subscriptions to a misbehaving node', () => {
     expect(await first).to.deep.equal([0, 1, 2, 3]);
   });
 
-  it('leave no call open on the node when their consumer goes away', async () => {
+  it('leave no call open on the node when their consumer ends', async () => {
     const open = new Set<ScriptedRead>();
     node.reads.always((read) => {
       open.add(read);

@@ -8,7 +8,7 @@ import { ProgramRun, connectTwice, programs } from './stream-program.ts';
 
 const BUDGET_MS = timesOf(4_000, 120_000);
 
-describeStores('against the model', (store) => {
+describeStores('a random program of appends, deletes and reads', (store) => {
   let clients: EventStoreDBClient[];
   before(() => {
     clients = connectTwice(store().url);
@@ -17,7 +17,7 @@ describeStores('against the model', (store) => {
     await Promise.all(clients.map((client) => client.dispose()));
   });
 
-  it('answers a random program as the model does, also after a restart', async function () {
+  it('returns the answers of the model, also after a restart', async function () {
     this.timeout(isLong ? 300_000 : 60_000);
     let runs = 0;
     const endAt = performance.now() + BUDGET_MS;

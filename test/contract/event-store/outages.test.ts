@@ -49,7 +49,7 @@ for (const batchAppend of [true, false]) {
       await embedded.remove();
     });
 
-    it('resubscribes after restarts from the last item, with nothing lost or doubled', async () => {
+    it('resume subscriptions behind the last item without loss or repeat when the node restarts', async () => {
       const store = open();
       const end = new AbortController();
       const stream = freshStream();
@@ -73,7 +73,7 @@ for (const batchAppend of [true, false]) {
       expect(seen).to.deep.equal(Array.from({ length: 299 }, (_unused, n) => n + 1));
     });
 
-    it('settles every append that was under way when the node stopped, each exactly once', async () => {
+    it('settle every append in flight exactly once when the node stops', async () => {
       const store = open();
       const streams = Array.from({ length: 200 }, () => freshStream());
       const appends = streams.map((stream, n) => store.append(stream, 'no-stream', [fact(n)]));
@@ -85,7 +85,7 @@ for (const batchAppend of [true, false]) {
       for (const stream of streams) expect(await store.readStream(stream)).to.have.length(1);
     });
 
-    it('says store_unavailable within the deadline while the node is away, and recovers by itself', async () => {
+    it('answer store_unavailable within the deadline and recover automatically when the node is unreachable', async () => {
       const store = open({ appendTimeoutMs: 500, readTimeoutMs: 500 });
       const stream = freshStream();
       await store.append(stream, 'no-stream', [fact(0)]);
@@ -104,7 +104,7 @@ for (const batchAppend of [true, false]) {
       expect(await store.readStream(stream)).to.have.length(3);
     });
 
-    it('reads a whole log page by page while the node restarts under it', async () => {
+    it('read a whole log page by page while the node restarts', async () => {
       const store = open();
       const stream = freshStream();
       const { position: from } = await store.append(stream, 'no-stream', [fact(-1)]);
@@ -130,7 +130,7 @@ for (const batchAppend of [true, false]) {
       expect(seen).to.deep.equal(numbers);
     });
 
-    it('resends the identical append when the answer is lost: written once, told once', async () => {
+    it('write an append once and report it once when the answer is lost', async () => {
       const store = throughProxy({ appendTryTimeoutMs: 300 });
       const stream = freshStream();
       await store.append(stream, 'no-stream', [fact(0)]);
@@ -144,7 +144,7 @@ for (const batchAppend of [true, false]) {
       expect(await direct.readStream(stream)).to.have.length(2);
     });
 
-    it('does not wait for ever on a silent node; what it gave up on is written once or not at all', async () => {
+    it('end the wait for a silent node and write the append at most once', async () => {
       const store = throughProxy({ appendTimeoutMs: 700, appendTryTimeoutMs: 250, readTimeoutMs: 400 });
       const stream = freshStream();
       await store.append(stream, 'no-stream', [fact(0)]);
@@ -163,7 +163,7 @@ for (const batchAppend of [true, false]) {
       );
     });
 
-    it('writes on after the database cut the writer off, and other writers are fenced', async () => {
+    it('write again when the database disconnected the writer, and fence other writers', async () => {
       const store = open();
       const stream = freshStream();
       await store.append(stream, 'no-stream', [fact(0)]);
@@ -179,7 +179,7 @@ for (const batchAppend of [true, false]) {
       await database.end();
     });
 
-    it('refuses to start a second node on the same log', async () => {
+    it('refuse a second node on the same log', async () => {
       const pool = new pg.Pool({ connectionString: embedded.databaseUrl, max: 1 });
       const second = startEventNode({
         pool,

@@ -29,7 +29,7 @@ describeStores('read of $all', (store) => {
 
   const place = (result: AppendResult): Position => result.position ?? { commit: -1n, prepare: -1n };
 
-  it('gives each event of an append its own position and returns the last', async () => {
+  it("returns a position for each event of an append, the last one as the append's", async () => {
     const before = place(await append());
     const result = place(await append(numbered(3)));
     const seen = await positions({ fromPosition: before });
@@ -48,7 +48,7 @@ describeStores('read of $all', (store) => {
     expect(newest).to.deep.equal([second.commit, first.commit]);
   });
 
-  it('finds nothing forwards from the end, backwards from the start, and beyond the end', async () => {
+  it('returns nothing forwards from the end, backwards from the start and beyond the end', async () => {
     const { commit } = place(await append());
     const beyond = commit + 1_000_000_000n;
     expect(await positions({ fromPosition: END })).to.deep.equal([]);
@@ -56,7 +56,7 @@ describeStores('read of $all', (store) => {
     expect(await positions({ fromPosition: { commit: beyond, prepare: beyond } })).to.deep.equal([]);
   });
 
-  it('refuses a position inside the log that is no event', async () => {
+  it('refuses a position inside the log when it is no event', async () => {
     const { commit } = place(await append());
     await append();
     const off = commit + 1n;
@@ -64,7 +64,7 @@ describeStores('read of $all', (store) => {
     expect(error).to.have.property('type', 'unknown');
   });
 
-  it('has every event once and in the order of each stream after writers raced', async () => {
+  it('returns every event once and in the order of each stream when writers raced', async () => {
     const from = place(await append());
     const streams = Array.from({ length: 10 }, () => freshStream());
     await Promise.all(
@@ -97,8 +97,8 @@ describeStores('read of $all', (store) => {
   });
 });
 
-describeEmbedded('read of $all over a gap', (store) => {
-  it('of any size, either way and by a subscription, also after a restart', async () => {
+describeEmbedded('read of $all', (store) => {
+  it('skips a gap of any size in both directions and in subscriptions, also after a restart', async () => {
     const append = () =>
       store().client.appendToStream(freshStream(), numbered(2), { expectedRevision: NO_STREAM });
     await append();

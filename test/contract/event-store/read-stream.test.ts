@@ -21,7 +21,7 @@ describeStores('read of a stream', (store) => {
     return stream;
   };
 
-  it('goes forwards and backwards from anywhere, the first event included, up to a count', async () => {
+  it('returns events forwards and backwards from any revision up to a count', async () => {
     const stream = await given(5);
     const read = (options: ReadStreamOptions) => revisions(stream, options);
     expect(await read({})).to.deep.equal([0, 1, 2, 3, 4]);
@@ -32,7 +32,7 @@ describeStores('read of a stream', (store) => {
     expect(await read({ direction: BACKWARDS, fromRevision: 2n })).to.deep.equal([2, 1, 0]);
   });
 
-  it('clamps backwards to the ends, and finds nothing forwards past the head', async () => {
+  it('clamps backwards to the ends and returns nothing forwards past the head', async () => {
     const stream = await given(2);
     expect(await revisions(stream, { direction: BACKWARDS, fromRevision: 99n })).to.deep.equal([1, 0]);
     expect(await revisions(stream, { direction: BACKWARDS, fromRevision: START })).to.deep.equal([0]);
@@ -40,7 +40,7 @@ describeStores('read of a stream', (store) => {
     expect(await revisions(stream, { fromRevision: 1_000_000n })).to.deep.equal([]);
   });
 
-  it('refuses to go forwards from the end, and a count of nothing', async () => {
+  it('refuses to read forwards from the end and a count of zero', async () => {
     const stream = await given(1);
     const senseless: ReadStreamOptions[] = [
       { fromRevision: END },
@@ -52,7 +52,7 @@ describeStores('read of a stream', (store) => {
     }
   });
 
-  it('says that a missing stream is missing, either way and from any revision', async () => {
+  it('reports a missing stream as missing in both directions and from any revision', async () => {
     const stream = freshStream();
     for (const direction of [FORWARDS, BACKWARDS] as const) {
       const error = await rejection(revisions(stream, { direction, fromRevision: 3n }));
@@ -60,7 +60,7 @@ describeStores('read of a stream', (store) => {
     }
   });
 
-  it('reads a stream of several pages whole and in order, at any page edge', async () => {
+  it('returns a stream of several pages whole and in order at any page edge', async () => {
     const stream = await given(2_500);
     const all = Array.from({ length: 2_500 }, (_unused, n) => n);
     expect(await revisions(stream, {})).to.deep.equal(all);
@@ -70,7 +70,7 @@ describeStores('read of a stream', (store) => {
     );
   });
 
-  it('survives a reader that goes away in the middle', async () => {
+  it('continues when a reader disconnects in the middle', async () => {
     const stream = await given(2_000);
     for await (const { event } of store().client.readStream(stream)) if (event?.revision === 3n) break;
     expect(await revisions(stream, { maxCount: 1 })).to.deep.equal([0]);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
 import type { NewEvent } from '../../../commands/values/event.ts';
-import { readinessChecks } from '../../../infra/process/readiness.ts';
+import { readinessChecks } from '../../../infra/process/gateway.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
 import { eventually } from '../../support/suite/eventually.ts';
 import { ScriptedLog } from '../../support/servers/scripted-node-log.ts';
@@ -75,7 +75,7 @@ for (const batchAppend of [true, false]) {
     };
 
     for (const [what, log] of Object.entries(LOGS)) {
-      it(`and ${what} takes no append, also of a process that follows nothing ${verifies('contract:20:another-log')}`, async () => {
+      it(`accepts no append when it ${what}, also from a process without subscriptions ${verifies('contract:20:another-log')}`, async () => {
         await isReady();
         const other = log();
         const before = other.events.length;
@@ -92,7 +92,7 @@ for (const batchAppend of [true, false]) {
           expect(await rejection(read())).to.include({ name: 'LogReplaced' });
       });
 
-      it(`and ${what} is not followed, and the known log is when it is back`, async () => {
+      it(`is not followed when it ${what}, and is followed again when the known log returns`, async () => {
         const seen = follow();
         await eventually(() => seen.length === 2);
         const known = node.log;
@@ -108,7 +108,7 @@ for (const batchAppend of [true, false]) {
       });
     }
 
-    it('between an append and its answer has acknowledged nothing', async () => {
+    it('has acknowledged nothing when it was replaced between an append and its answer', async () => {
       const other = foreignLog(0);
       node.appends.once((append) => {
         // The look before the append was true; by the time it is sent again another store answers.
@@ -122,7 +122,7 @@ for (const batchAppend of [true, false]) {
       expect(other.events).to.deep.equal([]);
     });
 
-    it('behind the first connection for appends has acknowledged nothing', async () => {
+    it('has acknowledged nothing when it was replaced behind the first connection for appends', async () => {
       const reader = stores.open({ url: node.url, appendTryTimeoutMs: 300 });
       await reader.headPosition();
       // The look goes over another connection and is answered by the old store; the append meets the new one.
@@ -136,7 +136,7 @@ for (const batchAppend of [true, false]) {
       });
     });
 
-    it('is the same log after any other loss of the connection', async () => {
+    it('is accepted as the same log when the connection is lost otherwise', async () => {
       const seen = follow();
       await eventually(() => seen.length === 2);
       for (let n = 2; n < 5; n += 1) {

@@ -37,7 +37,7 @@ describeStores('subscription', (store) => {
     await Promise.all(watches.splice(0).map((watch) => watch.end()));
   });
 
-  it('confirms, delivers what there is after the position, says it has caught up, then delivers live', async () => {
+  it('confirms, delivers stored events after the position, reports that it caught up, then delivers live', async () => {
     const from = await here();
     const stream = freshStream();
     await append(stream, numbered(3));
@@ -48,7 +48,7 @@ describeStores('subscription', (store) => {
     expect((await watch.until(7)).slice(5)).to.deep.equal([3, 4]);
   });
 
-  it('from the end delivers only what comes', async () => {
+  it('delivers only new events when it starts from the end', async () => {
     const stream = freshStream();
     const watch = watchAll({ fromPosition: END });
     await watch.until('caught-up');
@@ -56,7 +56,7 @@ describeStores('subscription', (store) => {
     expect(await watch.until(3)).to.deep.equal(['confirmed', 'caught-up', 1]);
   });
 
-  it('follows one stream from after a revision, and waits for a stream that is not there yet', async () => {
+  it('follows one stream after a revision and waits for a stream that does not exist yet', async () => {
     const stream = freshStream();
     const waiting = watchStream(stream);
     expect(await waiting.until('caught-up')).to.deep.equal(['confirmed', 'caught-up']);
@@ -71,7 +71,7 @@ describeStores('subscription', (store) => {
     expect(live.said).to.deep.equal(['confirmed', 'caught-up', 3]);
   });
 
-  it('from the end of a stream miss nothing that is appended after their confirmation', async () => {
+  it('misses no event after its confirmation when it starts from the end of a stream', async () => {
     for (let round = 0; round < 12; round += 1) {
       const stream = freshStream();
       await append(stream, numbered(1));
@@ -98,7 +98,7 @@ describeStores('subscription', (store) => {
     expect(await seen(eventTypeFilter({ regex: '^Other' }))).to.deep.equal([2, 4]);
   });
 
-  it('answers in time whatever expression somebody filters by', async () => {
+  it('answers in time when the filter is an expensive expression', async () => {
     const watch = watchAll({ fromPosition: await here(), filter: eventTypeFilter({ regex: '^(a+)+$' }) });
     await watch.until('caught-up');
     const startedAt = performance.now();
@@ -109,7 +109,7 @@ describeStores('subscription', (store) => {
     expect(performance.now() - startedAt).to.be.below(2_000);
   });
 
-  it('tells how far it has looked when the filter matches nothing', async () => {
+  it('reports the position it has reached when the filter matches nothing', async () => {
     const from = await here();
     await append(freshStream(), numbered(40));
     const checkpoints: bigint[] = [];
@@ -136,7 +136,7 @@ describeStores('subscription', (store) => {
     expect(Number(live[0])).to.be.at.most(Number(last.position?.commit));
   });
 
-  it('checkpoints lag one search window while catching up', async () => {
+  it('returns checkpoints one search window late while it catches up', async () => {
     const from = await here();
     const { position: last } = await append(freshStream(), numbered(40));
     const places: bigint[] = [];
@@ -163,7 +163,7 @@ describeStores('subscription', (store) => {
     expect(await reached(2)).to.deep.equal([8, 24]);
   });
 
-  it('says again that it has caught up after it fell behind, and misses nothing', async () => {
+  it('reports again that it caught up when it had fallen behind, and misses nothing', async () => {
     const from = await here();
     const stream = freshStream();
     const subscription = store().client.subscribeToAll({
@@ -187,7 +187,7 @@ describeStores('subscription', (store) => {
     await eventually(() => watch.said.filter((said) => said === 'caught-up').length > 1);
   }).timeout(40_000);
 
-  it('resumes from a checkpoint it gave, missing nothing', async () => {
+  it('resumes from its checkpoint and misses nothing', async () => {
     const from = await here();
     await append(freshStream(), numbered(20));
     const checkpoints: Position[] = [];
@@ -205,7 +205,7 @@ describeStores('subscription', (store) => {
     expect(await watch.until('caught-up')).to.deep.equal(['confirmed', 7, 'caught-up']);
   });
 
-  it('ends at a position inside the log that is no event', async () => {
+  it('ends when the position inside the log is no event', async () => {
     const { commit } = await here();
     await here();
     const watch = watchAll({ fromPosition: { commit: commit + 1n, prepare: commit + 1n } });
@@ -213,7 +213,7 @@ describeStores('subscription', (store) => {
     expect(said.some((what) => String(what).startsWith('error:'))).to.equal(true);
   });
 
-  it('is silent for ever on a position beyond the end, even about new events', async () => {
+  it('delivers nothing, not even new events, when the position is beyond the end', async () => {
     const { commit } = await here();
     const beyond = commit + 1_000_000_000n;
     const watch = watchAll({ fromPosition: { commit: beyond, prepare: beyond } });
@@ -225,7 +225,7 @@ describeStores('subscription', (store) => {
     expect(watch.said).to.deep.equal(['confirmed', 'caught-up']);
   });
 
-  it('delivers everything in order to a slow reader while writers go on', async () => {
+  it('delivers everything in order to a slow reader while writers continue', async () => {
     const from = await here();
     const stream = freshStream();
     await append(stream, numbered(1_500));

@@ -40,7 +40,7 @@ describeStores('tombstone', (store) => {
     for await (const { event } of store().client.readStream(stream)) expect(event).to.equal(undefined);
   };
 
-  it('ends a stream and its metadata for every append, read, delete and subscription', async () => {
+  it('refuses every append, read, delete and subscription of its stream and of the metadata', async () => {
     const { client } = store();
     const stream = await given();
     await client.tombstoneStream(stream, { expectedRevision: 1n });
@@ -76,7 +76,7 @@ describeStores('tombstone', (store) => {
     expect(seen.slice(1)).to.have.length(2);
   });
 
-  it('is told to who follows the stream, whose subscription ends with it', async () => {
+  it('is delivered to followers of the stream and ends their subscription', async () => {
     const stream = await given();
     const watch = new SubscriptionWatch(store().client.subscribeToStream(stream));
     await watch.until('caught-up');
@@ -87,7 +87,7 @@ describeStores('tombstone', (store) => {
     expect(watch.said.slice(5)).to.deep.equal([TOMBSTONE.type, 'error:stream-deleted']);
   });
 
-  it('needs the revision that is expected, and can be set where no stream is', async () => {
+  it('requires the expected revision and is accepted when no stream exists', async () => {
     const { client } = store();
     const stream = await given();
     for (const expectedRevision of [0n, NO_STREAM] as const) {
@@ -101,7 +101,7 @@ describeStores('tombstone', (store) => {
     await rejection(append(missing, NO_STREAM), StreamDeletedError);
   });
 
-  it('ends a soft-deleted stream too', async () => {
+  it('ends a stream that was soft-deleted', async () => {
     const stream = await given();
     await store().client.deleteStream(stream);
     await store().client.tombstoneStream(stream, { expectedRevision: NO_STREAM });

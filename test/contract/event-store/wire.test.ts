@@ -14,7 +14,7 @@ const { AppendReq, BatchAppendReq, ReadReq } = streams;
 /** In batch requests "nothing" is the library's own type. */
 const nothing = () => new emptyMessages.Empty();
 
-describeEmbedded('on the wire', (store) => {
+describeEmbedded('the wire protocol', (store) => {
   let raw: RawCalls;
   beforeEach(() => {
     raw = new RawCalls(store().url);
@@ -49,7 +49,7 @@ describeEmbedded('on the wire', (store) => {
       return [error?.getCode(), error?.getMessage(), error?.getDetails()?.getTypeName()];
     };
 
-    it('names its refusals by code, text and type', async () => {
+    it('names refusals by code, text and type', async () => {
       const stream = await given();
       const CLIENT = 'event_store.client.';
       const wrong = request(options(stream).setNoStream(nothing()));
@@ -75,7 +75,7 @@ describeEmbedded('on the wire', (store) => {
       ]);
     });
 
-    it('refuses what has no correlation id, and never answers a first chunk without options', async () => {
+    it('refuses chunks without a correlation id and never answers a first chunk without options', async () => {
       const call = raw.batch();
       call.write(new BatchAppendReq().setCorrelationId(uuid()).setIsFinal(true));
       const bare = request();
@@ -89,7 +89,7 @@ describeEmbedded('on the wire', (store) => {
       call.cancel();
     });
 
-    it('puts chunks together by their correlation id, whatever comes between', async () => {
+    it('joins chunks by their correlation id when others arrive between them', async () => {
       const [one, two] = [freshStream(), freshStream()];
       const call = raw.batch();
       const [first, second] = [one, two].map((stream) =>
@@ -112,7 +112,7 @@ describeEmbedded('on the wire', (store) => {
       call.cancel();
     });
 
-    it('ends the call of a client that begins far more than it finishes', async () => {
+    it('ends the call when a client begins far more appends than it finishes', async () => {
       const call = raw.batch();
       const ended = statusOf(
         once(call, 'error', { signal: AbortSignal.timeout(8_000) }).then(([error]) => {
@@ -130,7 +130,7 @@ describeEmbedded('on the wire', (store) => {
       expect(await ended).to.include({ code: status.RESOURCE_EXHAUSTED });
     });
 
-    it('keeps the call when the client has nothing more to send', async () => {
+    it('keeps the call open when the client has nothing more to send', async () => {
       const call = raw.batch();
       let ended = false;
       call.on('end', () => {
@@ -155,7 +155,7 @@ describeEmbedded('on the wire', (store) => {
       return raw.append(message, [event]);
     };
 
-    it('ends with the status and trailers the client knows', async () => {
+    it('ends with the status and trailers that the client reads', async () => {
       expect(await statusOf(append(options()))).to.include({ code: status.INVALID_ARGUMENT });
       expect(await statusOf(append(options().setAny(empty()), { type: 'Raw' }))).to.deep.equal({
         code: status.INVALID_ARGUMENT,
@@ -185,7 +185,7 @@ describeEmbedded('on the wire', (store) => {
       });
     });
 
-    it('takes an append of nothing when its expectation is met, and makes no stream by it', async () => {
+    it('accepts an append of no events when its expectation is met, and creates no stream', async () => {
       const stream = freshStream();
       const taken = await raw.append(options(stream).setNoStream(empty()), []);
       expect(taken.getSuccess()?.hasNoStream()).to.equal(true);
@@ -206,7 +206,7 @@ describeEmbedded('on the wire', (store) => {
       return options.setMax(32).setCheckpointintervalmultiplier(1);
     };
 
-    it('filters a read of $all that ends, which the client never asks for', async () => {
+    it('filters a finite read of $all, which the client never requests', async () => {
       const stream = await given(3);
       await given(3);
       const answers = await raw.read(all().setFilter(filter(stream)));
@@ -220,7 +220,7 @@ describeEmbedded('on the wire', (store) => {
       ).to.have.length(3);
     });
 
-    it('ends senseless reads with UNKNOWN, backward subscriptions with INVALID_ARGUMENT', async () => {
+    it('ends invalid reads with UNKNOWN and backward subscriptions with INVALID_ARGUMENT', async () => {
       await given();
       const at = new ReadReq.Options.Position().setCommitPosition('1').setPreparePosition('2');
       const senseless = [
@@ -245,7 +245,7 @@ describeEmbedded('on the wire', (store) => {
     });
   });
 
-  it('lets one connection have a hundred calls, and no more', async () => {
+  it('limits a connection to one hundred calls', async () => {
     const calls = Array.from({ length: 101 }, () => raw.subscribe());
     const confirmed = () => calls.filter(({ isConfirmed }) => isConfirmed).length;
     await eventually(() => confirmed() === 100);
@@ -254,7 +254,7 @@ describeEmbedded('on the wire', (store) => {
     for (const call of calls) call.cancel();
   });
 
-  it('gossip gives its instance id in two halves', async () => {
+  it('sends the instance id of gossip in two halves', async () => {
     expect((await raw.instanceId())?.hasStructured()).to.equal(true);
   });
 });

@@ -9,8 +9,8 @@ import { publicRoutes } from '../../../read-api/http/public-routes.ts';
 import { expectGolden } from '../../support/suite/golden.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 
-describe('the contract as others see it', () => {
-  it(`has the OpenAPI document that was reviewed ${verifies('contract:17:openapi')}`, async () => {
+describe('the recorded contract', () => {
+  it(`equals the OpenAPI document ${verifies('contract:17:openapi')}`, async () => {
     await expectGolden(
       'openapi.json',
       openApiDocument(
@@ -20,7 +20,7 @@ describe('the contract as others see it', () => {
     );
   });
 
-  it('has the tools that were reviewed', async () => {
+  it('equals the tools', async () => {
     const tools = capabilities.map(toolOf).filter((tool) => tool !== null);
     await expectGolden(
       'tools.json',
@@ -31,7 +31,7 @@ describe('the contract as others see it', () => {
     );
   });
 
-  it('has the events that were reviewed', async () => {
+  it('equals the events', async () => {
     await expectGolden(
       'events.json',
       allEvents.map((definition) => ({
@@ -44,7 +44,7 @@ describe('the contract as others see it', () => {
     );
   });
 
-  it(`has the errors that were reviewed ${verifies('contract:13:closed-table')}`, async () => {
+  it(`equals the errors ${verifies('contract:13:closed-table')}`, async () => {
     await expectGolden('errors.json', ERROR_TABLE);
   });
 });

@@ -40,7 +40,7 @@ describe('stored events', () => {
     }
   });
 
-  it('can be read in every version that was ever stored', async () => {
+  it('are readable in every version that was ever stored', async () => {
     for (const file of await readdir(FOLDER)) {
       const data = JSON.parse(await readFile(`${FOLDER}/${file}`, 'utf8')) as Record<string, unknown>;
       const fact = readEvent(eventCatalogue, storedFrom(file, data));

@@ -95,6 +95,12 @@ const missingFiles = (files: readonly Pick<SourceFile, 'path' | 'text'>[]): read
       .map((name) => `${path}: ${name}`),
   );
 
+/** A source file reduced to its comments. */
+const commentsOf = ({ path, text }: SourceFile): Pick<SourceFile, 'path' | 'text'> => ({
+  path,
+  text: text.replaceAll(/^(?!\s*(?:\/?\*|\/\/)).*$/gm, ''),
+});
+
 /** `path`, `name`: what a walk tells its reader to look for in a file. */
 const SYMBOL = /\x60(?<path>[\w-]+(?:\/[\w-]+)+\.ts)\x60, \x60(?<symbol>\w+)\x60/g;
 
@@ -130,26 +136,32 @@ describe('citations', () => {
     '/** What each schema is worth: docs/architecture.md#no-such-heading */',
     'The rest is in docs/no-such-document.md.',
   ]) {
-    it(`are refused where they are dead: ${dead.replaceAll('\n', ' ')}`, () => {
+    it(`are refused when their target does not exist: ${dead.replaceAll('\n', ' ')}`, () => {
       expect(deadCitations([{ path: 'commands/kernel/ids.ts', text: dead }])).to.have.lengthOf(1);
     });
   }
 
-  it('are accepted where they are not', () => {
+  it('are accepted when their target exists', () => {
     const text =
       '`contract.md` 6 to 10; docs/contract.md#13-errors; `contract.md`\n * 7, 10 and 14; docs/adr/README.md';
     expect(deadCitations([{ path: 'commands/kernel/ids.ts', text }])).to.deep.equal([]);
   });
 
-  it('of files and folders in the documents name what exists', () => {
+  it('name existing files and folders in documents and comments', () => {
     const prose = texts.filter(({ path }) => path.endsWith('.md') && path !== 'CHANGELOG.md');
-    expect(missingFiles(prose)).to.deep.equal([]);
+    const comments = allSources().map(commentsOf);
+    expect(missingFiles([...prose, ...comments.filter(({ path }) => path !== here)])).to.deep.equal([]);
+    const source = {
+      path: 'a.ts',
+      text: 'read(`no-such-file.ts`);\n/** `no-such-file.ts` */\n  // `no-such-file.ts`',
+    };
+    expect(missingFiles([commentsOf(source as SourceFile)])).to.have.lengthOf(2);
     const text =
       '`commands/kernel/no-such-file.ts`, `no-such-file.ts`, `infra/no-such-folder/`, `commands/kernel/`';
     expect(missingFiles([{ path: 'docs/walk.md', text }])).to.have.lengthOf(3);
   });
 
-  it('of names in files are true', () => {
+  it('name existing files when they name a file', () => {
     expect(missingSymbols(texts)).to.deep.equal([]);
     const text = '`commands/values/ids.ts`, `derivedId`; `commands/values/ids.ts`, `noSuchFunction`';
     expect(missingSymbols([{ text }])).to.deep.equal(['commands/values/ids.ts: noSuchFunction']);

@@ -57,7 +57,7 @@ const CLOSED = [z.ZodEnum, z.ZodLiteral, z.ZodNumber, z.ZodBoolean, z.ZodISODate
 const isId = (path: string): boolean => /(^|[._])ids?$/.test(path) && !/message_ids?$/.test(path);
 
 describe('the texts of events', () => {
-  it(`are sealed, but for those that tell nothing of a mail ${verifies('contract:12:nothing-of-mail')}`, () => {
+  it(`are sealed, except those without content of a mail ${verifies('contract:12:nothing-of-mail')}`, () => {
     const known = new Set(Object.values(IN_CLEAR).flat());
     const found = allEvents.flatMap(({ type, data }) =>
       clearTexts(data)

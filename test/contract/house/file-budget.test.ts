@@ -16,7 +16,7 @@ const edges = new Set(
 );
 
 describe('file budget of the product', () => {
-  it('has no file above 300 lines', () => {
+  it('limits a file to 300 lines', () => {
     const tooLong = sources.filter(({ lines }) => lines.length > 300);
     expect(tooLong.map(({ path }) => path)).to.deep.equal([]);
   });

@@ -22,7 +22,7 @@ describe('names of files', () => {
     expect(odd).to.deep.equal([]);
   });
 
-  it('say a job, never utils, helpers, manager, service, common, misc or index', () => {
+  it('name a job, never utils, helpers, manager, service, common, misc or index', () => {
     const forbidden =
       /^(?:.*-)?(?:util|utils|helper|helpers|manager|service|common|misc|index)(?:\.test)?\.ts$/;
     expect(names.filter((path) => forbidden.test(basename(path)))).to.deep.equal([]);
@@ -30,32 +30,32 @@ describe('names of files', () => {
 });
 
 describe('exports', () => {
-  it('are never passed on from another file, which would hide where a name comes from', () => {
+  it('are never re-exported, which would hide their origin', () => {
     expect(linesMatching(productSources(), /^export\s+(type\s+)?(\*|\{[^}]*\})\s*.*\bfrom\b/)).to.deep.equal(
       [],
     );
   });
 });
 
-describe('the gateway', () => {
-  it(`speaks over no standard input ${verifies('contract:16:endpoint')}`, () => {
+describe('the process of the gateway', () => {
+  it(`reads no standard input ${verifies('contract:16:endpoint')}`, () => {
     const serving = productSources().filter(({ path }) => !path.startsWith('infra/admin/'));
     expect(linesMatching(serving, /\bstdin\b|StdioServerTransport|server\/stdio/)).to.deep.equal([]);
   });
 });
 
 describe('tests and sources', () => {
-  it('leave no focused or switched-off test', () => {
+  it('contain no focused or disabled test', () => {
     expect(
       linesMatching(sources, /\b(describe|it|context)\.(only|skip)\(\s*['"`]|\bx(it|describe)\(/),
     ).to.deep.equal([]);
   });
 
-  it('leave no note of work undone', () => {
+  it('contain no note of unfinished work', () => {
     expect(linesMatching([...sources, ...otherTexts()], /\b(TODO|FIXME|XXX|HACK)\b/)).to.deep.equal([]);
   });
 
-  it('expect something in every test file', () => {
+  it('contain an expectation in every test file', () => {
     const tests = sources.filter(({ path }) => path.endsWith('.test.ts'));
     // `given(…).when(…).then(…)` of the decider specs compares, too.
     const compares = /\b(expect|assert)[.(]|expectGolden\(|\bgiven\(/;
@@ -64,7 +64,7 @@ describe('tests and sources', () => {
   });
 });
 
-describe('opt-outs from the checks', () => {
+describe('opt-outs from the static checks', () => {
   const optOuts = linesMatching(sources, /eslint-disable|@ts-(expect-error|ignore|nocheck)|c8 ignore/);
 
   it('give their reason on the same line', () => {
@@ -72,17 +72,17 @@ describe('opt-outs from the checks', () => {
     expect(bare).to.deep.equal([]);
   });
 
-  it('never switch a whole file or every rule off', () => {
+  it('never disable a whole file or every rule', () => {
     const whole =
       /\/\*\s*eslint-disable\b|eslint-disable(-next-line|-line)?\s*(--|\*\/|$)|@ts-(ignore|nocheck)/;
     expect(optOuts.filter((line) => whole.test(line))).to.deep.equal([]);
   });
 
-  it('stay few', () => {
+  it('are at most as many as agreed', () => {
     expect(optOuts.length, optOuts.join('\n')).to.be.at.most(12);
   });
 
-  it('are few where a table is laid out by hand', () => {
+  it('are few in tables with a manual layout', () => {
     const byHand = linesMatching(productSources(), /prettier-ignore/);
     expect(byHand.length, byHand.join('\n')).to.be.at.most(30);
   });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import ts from 'typescript';
 import { capabilities } from '../../../read-api/capabilities.ts';
-import { type SourceFile, otherTexts, productSources } from '../../support/suite/sources.ts';
+import { type SourceFile, allSources, otherTexts, productSources } from '../../support/suite/sources.ts';
 
 type Text = Pick<SourceFile, 'path' | 'text'>;
 
@@ -115,7 +115,7 @@ const documents: readonly Text[] = otherTexts()
 const sources = productSources().filter((source) => !isFiction(source));
 
 describe('the words of the product', () => {
-  it('are plain in titles, summaries and descriptions, where an approval is never called a check', () => {
+  it('are plain in titles, summaries and descriptions, and call an approval an approval', () => {
     const texts = capabilities.flatMap(({ name, title, summary, description }) =>
       [title, summary, description].map((text) => ({ path: name, text })),
     );
@@ -128,7 +128,7 @@ describe('the words of the product', () => {
     expect(privateWords(sources.flatMap(textsIn))).to.deep.equal([]);
   });
 
-  it('name the component first in log lines, in lower case', () => {
+  it('name the component first and in lower case in log lines', () => {
     expect(sources.flatMap(badLogLines)).to.deep.equal([]);
   });
 
@@ -138,7 +138,7 @@ describe('the words of the product', () => {
   });
 });
 
-describe('the search for private words', () => {
+describe('privateWords', () => {
   const path = 'commands/sample.ts';
   const found = (text: string): number => privateWords(textsIn({ path, text })).length;
 
@@ -165,7 +165,7 @@ describe('the search for private words', () => {
     expect(texts.map(found)).to.deep.equal(texts.map(() => 0));
   });
 
-  it('refuses a log line without a component, in capitals, or of another value', () => {
+  it('reports a log line without a component, in capitals or of another value', () => {
     const bad = [
       `'request failed'`,
       `'Http: request failed'`,
@@ -177,5 +177,48 @@ describe('the search for private words', () => {
     expect(badLogLines({ path, text: lines.join('\n') })).to.deep.equal(
       bad.map((line) => `${path}: ${line}`),
     );
+  });
+});
+
+describe('titles of unit tests', () => {
+  /** The subject is in `describe`, so that a title starts with its verb. The words left out only end like one. */
+  const withoutVerb = (titles: readonly Text[]): readonly string[] =>
+    titles
+      .filter(({ text }) => !/^(?:never )?(?!(?:always|as|its|this|thus|unless)\b)[a-z]+s[ ,]/.test(text))
+      .map(({ path, text }) => `${path}: ${text}`);
+
+  const titlesIn = ({ path, text }: Text): readonly Text[] =>
+    [...text.matchAll(/\bit\(\s*(['"`])(.+?)(?: \$\{verifies\(.*)?\1,/g)].map(([, , title = '']) => ({
+      path,
+      text: title,
+    }));
+
+  // Only of unit tests: elsewhere subjects are in the plural too, and their verbs look like nouns.
+  const titles = allSources()
+    .filter(({ path }) => /^test\/unit\/.*\.test\.ts$/.test(path))
+    .flatMap(titlesIn);
+
+  it('start with a verb in the third person', () => {
+    expect(titles.length).to.be.above(1_000);
+    expect(withoutVerb(titles)).to.deep.equal([]);
+  });
+
+  it('use no private words', () => {
+    expect(privateWords(titles)).to.deep.equal([]);
+  });
+
+  it('are found and refused when no verb comes first', () => {
+    const text = [
+      `it('refuses a name', () => {`,
+      `it('never sends twice', () => {`,
+      'it(`as ${a}, is refused`, () => {',
+      `it('this is refused', () => {`,
+      `it("that a name's form is valid", () => {`,
+    ].join('\n');
+    expect(withoutVerb(titlesIn({ path: 'a.test.ts', text }))).to.deep.equal([
+      'a.test.ts: as ${a}, is refused',
+      'a.test.ts: this is refused',
+      "a.test.ts: that a name's form is valid",
+    ]);
   });
 });

@@ -10,7 +10,7 @@ import { runCommand } from '../../support/servers/run-command.ts';
 
 const ENTRIES = ['infra/process/main.ts', 'infra/demo/demo.ts'];
 
-describe('a start', function () {
+describe('the start of a process', function () {
   this.timeout(30_000);
   let folder: string;
   let taken: Server;
@@ -28,7 +28,7 @@ describe('a start', function () {
   });
 
   for (const entry of ENTRIES) {
-    it(`makes nothing when a port is taken: ${entry}`, async () => {
+    it(`creates nothing when a port is taken: ${entry}`, async () => {
       const dataDir = join(folder, 'none');
       for (const [env, setting] of [
         [{ PORT: port }, 'PORT'],
@@ -36,14 +36,14 @@ describe('a start', function () {
       ] as const) {
         const { code, stderr } = await runCommand(entry, [], { DATA_DIR: dataDir, ...env });
         expect(stderr).to.equal(
-          `Port ${port} on 127.0.0.1 cannot be listened on: is another program using it? Set ${setting}.\n`,
+          `Cannot listen on port ${port} of 127.0.0.1: is another program using it? Set ${setting}.\n`,
         );
         expect(code).to.equal(1);
         expect(existsSync(dataDir)).to.equal(false);
       }
     });
 
-    it(`says in one sentence that DATA_DIR cannot be written: ${entry}`, async () => {
+    it(`reports in one sentence when DATA_DIR cannot be written: ${entry}`, async () => {
       await writeFile(join(folder, 'file'), '');
       const dataDir = join(folder, 'file', 'data');
       const { code, stderr } = await runCommand(entry, [], { DATA_DIR: dataDir, PORT: '0' });

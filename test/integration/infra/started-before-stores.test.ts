@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../../infra/platform/reserved-port.ts';
-import { reachDatabase } from '../../../infra/postgres/reach-database.ts';
-import { whenReached } from '../../../infra/process/when-reached.ts';
+import { loadConfig } from '../../../infra/process/config.ts';
+import { openStores } from '../../../infra/process/start-stores.ts';
+import { reachDatabase, whenReached } from '../../../infra/process/reach-stores.ts';
 import { embeddedStore, type EmbeddedStore } from '../../contract/event-store/store-under-test.ts';
 import { eventually } from '../../support/suite/eventually.ts';
 import { GatewayProcess } from '../../support/worlds/gateway-process.ts';
@@ -14,7 +15,7 @@ import { rejection } from '../../support/suite/rejection.ts';
 import { silentLog } from '../../support/fakes/silent-log.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 
-describe('a gateway that is started before its stores', function () {
+describe('a gateway started before its stores', function () {
   this.timeout(60_000);
   let folder: string;
   let database: TestDatabase;
@@ -51,7 +52,7 @@ describe('a gateway that is started before its stores', function () {
   const waits = (which: string): RegExp =>
     new RegExp(`"startup: waiting for a store","store":"${which}"`, 'g');
 
-  it(`is live, not ready, says so once, and serves when the event store is there ${verifies('contract:20:start-waits')}`, async () => {
+  it(`is live and not ready, logs it once, and serves when the event store is there ${verifies('contract:20:start-waits')}`, async () => {
     const started = spawn({});
     await eventually(() => waits('event store').test(started.errors), 30_000);
     expect(await statusOf('/health/live')).to.equal(200);
@@ -67,7 +68,7 @@ describe('a gateway that is started before its stores', function () {
     expect(await started.ended()).to.equal(0);
   });
 
-  it(`ends without a failure when it is asked to while it waits ${verifies('contract:20:start-waits')}`, async () => {
+  it(`ends without a failure when it is stopped while it waits ${verifies('contract:20:start-waits')}`, async () => {
     const url = new URL(database.url);
     url.port = String(await freePort());
     const started = spawn({ DATABASE_URL: url.href });
@@ -78,7 +79,20 @@ describe('a gateway that is started before its stores', function () {
     expect(started.output).to.include('Stopping (SIGTERM)');
   });
 
-  it('ends at once where waiting mends nothing', async () => {
+  it('begins no further step once it is asked to end', async () => {
+    await using opened = new AsyncDisposableStack();
+    const config = loadConfig({ DATA_DIR: folder, ROLES: 'embedded' });
+    const steps: string[] = [];
+    const progress = (step: string): void => {
+      steps.push(step);
+    };
+    const ending = AbortSignal.abort(new Error('asked to end'));
+    const started = openStores({ config, log: silentLog, progress, ending }, opened);
+    expect((await rejection(started)).message).to.equal('asked to end');
+    expect(steps).to.deep.equal([]);
+  });
+
+  it('ends at once when waiting cannot help', async () => {
     const options = { log: silentLog, ending: new AbortController().signal };
     const absent = new URL(database.url);
     absent.pathname = '/absent';

@@ -64,14 +64,14 @@ describe('answers of /mcp', () => {
     );
   });
 
-  it('are 429 for a write too many', async () => {
+  it('are 429 when the writes exceed their limit', async () => {
     stage.served.gate.writesClosed = true;
     const write = callOf('note_copy', { message_ids: ['m'], idempotency_key: 'k' });
     expect((await stage.inSession(write)).status).to.equal(429);
     expect((await stage.inSession(callOf('get_identity'))).status).to.equal(200);
   });
 
-  it(`are 503 and say when to come back while the sessions cannot be reached ${verifies('contract:13:retry-503')}`, async () => {
+  it(`are 503 with a time to retry when the sessions cannot be reached ${verifies('contract:13:retry-503')}`, async () => {
     stage.served.sessions.failure = new GatewayError('store_unavailable', 'the database is away');
     const answers = [await stage.inSession(rpc('ping')), await stage.send({ body: helloOf('2025-11-25') })];
     for (const answer of answers) {
@@ -80,13 +80,13 @@ describe('answers of /mcp', () => {
     }
   });
 
-  it(`hide what fails inside ${verifies('contract:13:internal', 'contract:16:json-rpc-codes')}`, async () => {
+  it(`hide the text of an internal failure ${verifies('contract:13:internal', 'contract:16:json-rpc-codes')}`, async () => {
     stage.served.sessions.failure = new Error('secret');
     const answer = await stage.send({ body: helloOf('2025-11-25') });
     expect(errorOf(answer)).to.deep.equal({ code: -32603, message: 'Internal error' });
   });
 
-  it(`let pass what protocol params hold beside what is known, a task too ${verifies('contract:0:protocol-params-loose', 'contract:16:other-revisions-ignore-task')}`, async () => {
+  it(`accept unknown protocol params, a task too ${verifies('contract:0:protocol-params-loose', 'contract:16:other-revisions-ignore-task')}`, async () => {
     const extra = { _meta: { progressToken: 1 }, of_tomorrow: { a: 1 }, task: { ttl: 60_000 } };
     const hello = {
       protocolVersion: '2025-11-25',
@@ -118,7 +118,7 @@ describe('answers of /mcp', () => {
     expect(again.headers.get('content-type')).to.equal('application/json');
   });
 
-  it('survives a client that goes away in the middle of its body', async () => {
+  it('continue for others when a client disconnects in the middle of its body', async () => {
     const controller = new AbortController();
     const body = new ReadableStream({
       start: (stream) => {

@@ -15,7 +15,7 @@ describe('batches on /mcp', () => {
     }
   });
 
-  it(`of 2025-03-26 are answered by an array, also for one request, and need no version header ${verifies('contract:16:old-revision')}`, async () => {
+  it(`are answered by an array in 2025-03-26, also for one request, without a version header ${verifies('contract:16:old-revision')}`, async () => {
     const { 'mcp-session-id': id } = await stage.open('2025-03-26');
     const headers = { 'mcp-session-id': id };
     const one = await stage.send({ headers, body: [rpc('ping', {}, 'a')] });
@@ -34,7 +34,7 @@ describe('batches on /mcp', () => {
     expect([quiet.status, quiet.text]).to.deep.equal([202, '']);
   });
 
-  it(`answer a call out of scope, or too many, as that item and count each call ${verifies('contract:16:batch-scope')}`, async () => {
+  it(`answer a call out of scope or over the limit as that item, and count each call ${verifies('contract:16:batch-scope')}`, async () => {
     stage.served.gate.writesClosed = true;
     const { 'mcp-session-id': id } = await stage.open('2025-03-26', 'narrow');
     stage.served.gate.counted.length = 0;

@@ -78,7 +78,7 @@ describe('a cancelled call of /mcp', () => {
   const call = (name: string, id: string | number) =>
     post({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
 
-  it(`ends its wait at once, without an answer, and frees its place ${verifies('contract:16:cancelled')}`, async () => {
+  it(`ends its wait at once without an answer and frees its place ${verifies('contract:16:cancelled')}`, async () => {
     const waits = [1, '1', 3].map((id) => call('note_wait', id));
     await eventually(() => served.gate.waiting === 3);
     expect((await cancel('1')).status).to.equal(202);
@@ -91,7 +91,7 @@ describe('a cancelled call of /mcp', () => {
     await eventually(() => ended.length === 3);
   });
 
-  it(`that writes runs to its outcome; only its waiting ends ${verifies('contract:16:cancelled')}`, async () => {
+  it(`runs to its outcome when it writes, and only its wait ends ${verifies('contract:16:cancelled')}`, async () => {
     const writing = call('note_write', 7);
     await eventually(() => served.gate.counted.at(-1) === 'write');
     await cancel(7);
@@ -102,7 +102,7 @@ describe('a cancelled call of /mcp', () => {
     await eventually(() => ended.length === 1);
   });
 
-  it('is of its own session: others, unknown ids and ids that are none change nothing', async () => {
+  it('belongs to its session: other sessions, unknown ids and malformed ids change nothing', async () => {
     const other = await openSession(served.url, '2025-11-25', 'one');
     const waiting = call('note_wait', 5);
     await eventually(() => served.gate.waiting === 1);
@@ -118,7 +118,7 @@ describe('a cancelled call of /mcp', () => {
     expect((await waiting).status).to.equal(202);
   });
 
-  it('is left out of the answer to its batch', async () => {
+  it('is omitted from the answer to its batch', async () => {
     const old = await openSession(served.url, '2025-03-26', 'one');
     const batch = post(
       [

@@ -77,7 +77,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       await served.close();
     });
 
-    it('agrees on the revision, learns what the server is, and meets no trouble', async () => {
+    it("negotiates the revision, reads the server's facts, and reports no error", async () => {
       const { client, transport, troubles, versionsSent } = connected;
       await client.ping();
       expect(transport.protocolVersion).to.equal(revision);
@@ -88,7 +88,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       expect(troubles).to.deep.equal([]);
     });
 
-    it('lists the tools with what the revision has of them', async () => {
+    it('lists the tools with the fields of the revision', async () => {
       const { tools } = await connected.client.listTools();
       expect(tools.map(({ name }) => name)).to.deep.equal(ADVERTISED);
       const withOutput = tools.filter(({ outputSchema }) => outputSchema !== undefined);
@@ -96,7 +96,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       for (const tool of tools) expect(tool).to.not.have.property('execution');
     });
 
-    it('calls a tool, its answer checked against the output schema', async () => {
+    it('calls a tool and validates its answer against the output schema', async () => {
       const { structuredContent, content, isError } = await call(connected.client, 'note_query', {
         select: {},
       });
@@ -105,7 +105,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
     });
 
-    it('gets a domain error as a result that the output schema admits', async () => {
+    it('receives a domain error as a result that the output schema allows', async () => {
       const { structuredContent, isError } = await call(connected.client, 'note_act', {
         operation: { type: 'note_actions', select: { message_ids: ['m'] } },
       });
@@ -113,7 +113,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       expect(structuredContent).to.have.nested.property('error.code', 'idempotency_key_required');
     });
 
-    it(`gets unknown tools as protocol errors, and malformed arguments as its revision says ${verifies('contract:16:unknown-tool', 'contract:16:argument-errors')}`, async () => {
+    it(`receives unknown tools as protocol errors, and malformed arguments as its revision says ${verifies('contract:16:unknown-tool', 'contract:16:argument-errors')}`, async () => {
       const outcome = (name: string, args: Record<string, unknown>): Promise<unknown> =>
         call(connected.client, name, args).catch((thrown: unknown) => thrown);
       const isInvalidParams = (error: unknown): boolean =>
@@ -125,7 +125,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       } else expect(isInvalidParams(malformed)).to.equal(true);
     });
 
-    it('hears of a changed list on the call that changed it, and only then', async () => {
+    it('receives the list change on the call that caused it, and only then', async () => {
       const lists: Promise<string[]>[] = [];
       connected.client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
         lists.push(names());
@@ -150,7 +150,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       expect(isError).to.equal(false);
     });
 
-    it('sees fewer tools with a narrow token', async () => {
+    it('lists fewer tools with a narrow token', async () => {
       const narrow = await connect(served.url, revision, 'narrow');
       const { tools } = await narrow.client.listTools();
       expect(tools.map(({ name }) => name)).to.deep.equal(['get_identity', 'settings_toggle_advanced_tools']);
@@ -168,7 +168,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
 }
 
 describe('the official client with the text block off', () => {
-  it(`takes an empty content beside the structured one ${verifies('contract:16:text-block-off')}`, async () => {
+  it(`accepts an empty content beside the structured one ${verifies('contract:16:text-block-off')}`, async () => {
     const served = await serveMcp({ mcpTextBlock: false });
     served.gate.callers.set('one', sampleCaller());
     const { client } = await connect(served.url, '2025-11-25');

@@ -21,7 +21,7 @@ describe('sessions of /mcp', () => {
     expect((await stage.inSession(rpc('ping'))).status).to.equal(200);
   });
 
-  it('leave a trace when they are asked for by somebody else, store or no store', async () => {
+  it('record a request by another principal, with and without a store', async () => {
     const request = { body: rpc('ping'), headers: stage.session, bearer: 'narrow' };
     stage.served.recorded.length = 0;
     const { headers } = await stage.send(request);
@@ -46,7 +46,7 @@ describe('sessions of /mcp', () => {
     ]);
   });
 
-  it('are made anew by an initialize that carries a stale id or any version header', async () => {
+  it('are created again by an initialize with a stale id or any version header', async () => {
     const headers = { 'mcp-session-id': 'stale', 'mcp-protocol-version': 'x' };
     const { status, headers: answered } = await stage.send({ body: helloOf('2025-06-18'), headers });
     expect(status).to.equal(200);
@@ -67,7 +67,7 @@ describe('sessions of /mcp', () => {
     });
   });
 
-  it('may be a copy for tools/call, but not for the list, the switch or the end', async () => {
+  it('are read from a cache for tools/call, but not for the list, the switch or the end', async () => {
     stage.served.sessions.ages.length = 0;
     await stage.inSession(callOf('get_identity'));
     await stage.inSession(rpc('tools/list'));
@@ -76,7 +76,7 @@ describe('sessions of /mcp', () => {
     expect(stage.served.sessions.ages).to.deep.equal([1_000, 0, 0, 0]);
   });
 
-  it('lets later reads of a session wait for its writes', async () => {
+  it('let later reads wait for their writes', async () => {
     stage.served.seen.length = 0;
     const act = { operation: { type: 'note_actions', select: { message_ids: ['m'] } }, idempotency_key: 'k' };
     await stage.inSession(callOf('get_identity'));

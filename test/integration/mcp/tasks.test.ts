@@ -81,7 +81,7 @@ describe('tools called as tasks', function () {
     return call;
   };
 
-  it(`are offered by the newest revision, the tool saying so ${verifies('contract:16:tasks-capability', 'contract:16:tasks')}`, async () => {
+  it(`are offered by the newest revision and marked on the tool ${verifies('contract:16:tasks-capability', 'contract:16:tasks')}`, async () => {
     const hello = { capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
     const greet = async (protocolVersion: string): Promise<object> => {
       const { body } = await rawMcp(one.served.url, {
@@ -102,7 +102,7 @@ describe('tools called as tasks', function () {
     expect(supports).to.deep.include(['note_query', undefined]);
   });
 
-  it(`are ignored and unknown under older revisions ${verifies('contract:16:other-revisions-ignore-task', 'contract:16:tasks')}`, async () => {
+  it(`are ignored and unknown in older revisions ${verifies('contract:16:other-revisions-ignore-task', 'contract:16:tasks')}`, async () => {
     for (const revision of ['2025-06-18', '2025-03-26']) {
       const headers = await openSession(one.served.url, revision);
       const sent = async (method: string, params: object): Promise<Body> =>
@@ -121,7 +121,7 @@ describe('tools called as tasks', function () {
     }
   });
 
-  it(`are answered at once, work, and are completed with the very answer of the call ${verifies('contract:16:tasks-result')}`, async () => {
+  it(`are answered at once, run, and complete with the answer of the plain call ${verifies('contract:16:tasks-result')}`, async () => {
     const task = await create();
     expect(task.taskId).to.match(/^tsk_/);
     expect(task.status).to.equal('working');
@@ -142,7 +142,7 @@ describe('tools called as tasks', function () {
     expect(await ask('tasks/result', { taskId: task.taskId })).to.deep.equal(await result);
   });
 
-  it(`are answered for by any replica, and their result is waited for there too ${verifies('contract:16:tasks-any-replica')}`, async () => {
+  it(`are answered by any replica, and their result is awaited there too ${verifies('contract:16:tasks-any-replica')}`, async () => {
     const { taskId } = await create();
     expect(await ask('tasks/get', { taskId }, { at: two })).to.include({ status: 'working' });
     const result = ask('tasks/result', { taskId }, { at: two });
@@ -151,7 +151,7 @@ describe('tools called as tasks', function () {
     expect((await result).structuredContent).to.deep.equal({ status: 'matched' });
   });
 
-  it(`fail with the result that says why ${verifies('contract:16:tasks-result')}`, async () => {
+  it(`fail with a result that gives the reason ${verifies('contract:16:tasks-result')}`, async () => {
     const { taskId } = await create();
     (await begun()).fail(notThere());
     const result = await ask('tasks/result', { taskId });
@@ -163,7 +163,7 @@ describe('tools called as tasks', function () {
     });
   });
 
-  it(`are refused as the plain call is: arguments, name, scope, and tools that never are tasks ${verifies('contract:16:tasks-capability')}`, async () => {
+  it(`are refused like the plain call for arguments, name and scope, and for tools that allow no task ${verifies('contract:16:tasks-capability')}`, async () => {
     expect((await refused('tools/call', callParams({ arguments: { nonsense: 1 } })))?.code).to.equal(-32602);
     expect((await refused('tools/call', callParams({ name: 'nobody' })))?.code).to.equal(-32602);
     expect((await refused('tools/call', callParams({ task: { ttl: 'long' } })))?.code).to.equal(-32602);
@@ -173,7 +173,7 @@ describe('tools called as tasks', function () {
     expect((await ask('tasks/list', {})).tasks).to.deep.equal([]);
   });
 
-  it(`are kept as long as asked, within limits that the answer tells ${verifies('contract:16:tasks-ttl')}`, async () => {
+  it(`are kept for the requested time, within limits that the answer names ${verifies('contract:16:tasks-ttl')}`, async () => {
     const DAY_MS = 86_400_000;
     for (const [ttl, kept] of [
       [undefined, 3_600_000],
@@ -187,7 +187,7 @@ describe('tools called as tasks', function () {
     }
   });
 
-  it(`belong to the principal: another token of it goes on with them, nobody else hears of them ${verifies('contract:16:tasks-of-principal')}`, async () => {
+  it(`belong to the principal: another token of it continues them, other principals cannot ${verifies('contract:16:tasks-of-principal')}`, async () => {
     const { taskId } = await create();
     (await begun()).answer({ status: 'matched' });
     await ask('tasks/result', { taskId });
@@ -205,7 +205,7 @@ describe('tools called as tasks', function () {
     expect(await send('tasks/result', { taskId }, { bearer: 'narrow' })).to.include({ status: 403 });
   });
 
-  it(`are cancelled once: the call is let go and its answer is nobody's ${verifies('contract:16:tasks-cancel')}`, async () => {
+  it(`are cancelled once, and their call is ended without an answer ${verifies('contract:16:tasks-cancel')}`, async () => {
     const { taskId } = await create();
     const call = await begun();
     expect(await ask('tasks/cancel', { taskId })).to.include({ taskId, status: 'cancelled' });
@@ -216,7 +216,7 @@ describe('tools called as tasks', function () {
     expect(await ask('tasks/get', { taskId })).to.include({ status: 'cancelled' });
   });
 
-  it('that are over cannot be cancelled', async () => {
+  it('cannot be cancelled when they are over', async () => {
     const { taskId } = await create();
     (await begun()).answer({ status: 'matched' });
     await ask('tasks/result', { taskId });
@@ -243,13 +243,13 @@ describe('tools called as tasks', function () {
     }
   });
 
-  it(`are at most 20 at work, the next is 429 ${verifies('contract:16:tasks-live')}`, async () => {
+  it(`are limited to 20 running, and the next is 429 ${verifies('contract:16:tasks-live')}`, async () => {
     for (let index = 0; index < 20; index += 1) await create();
     expect(await send('tools/call', callParams())).to.include({ status: 429 });
     expect(await send('tools/call', callParams(), { bearer: 'other' })).to.include({ status: 200 });
   });
 
-  it('leave the requests at work to others while their result is waited for', async () => {
+  it('free the concurrency limit while their result is awaited', async () => {
     const { taskId } = await create();
     const { gate } = one.served;
     expect([gate.atWork, gate.waiting]).to.deep.equal([0, 0]);
@@ -296,7 +296,7 @@ describe('tools called as tasks', function () {
     await client.close();
   });
 
-  it(`whose process died are failed, and tell what to do ${verifies('contract:16:tasks-any-replica')}`, async () => {
+  it(`fail with a remedy when their process died ${verifies('contract:16:tasks-any-replica')}`, async () => {
     const third = await stage.process();
     const { taskId } = await create({}, { at: third });
     await begun(third);

@@ -15,7 +15,7 @@ import {
   sightedApproval,
   sightIn,
 } from '../../../commands/approvals/operation-sight.ts';
-import { askedFor, type SampleCheck, wentOn } from '../../support/samples/sample-approvals.ts';
+import { askedFor, type SampleApproval, wentOn } from '../../support/samples/sample-approvals.ts';
 import { ORG } from '../../support/samples/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
@@ -33,7 +33,7 @@ const EVERYTHING: OperationsVisible = {
 };
 
 const someOf = (names: readonly string[]) => fc.subarray([...names]);
-const check = fc.record({
+const approval = fc.record({
   orgId: fc.constantFrom(ORG, ORG, ORG, 'org_other'),
   requester: fc.constantFrom(...PEOPLE),
   mailboxId: fc.constantFrom(...MAILBOXES),
@@ -65,11 +65,11 @@ describe('listing approvals', () => {
   before(async () => {
     rig = await openRig();
     const projector = await rig.start({ projections: [approvals] });
-    for (const [index, made] of fc.sample(check, { numRuns: 120, seed: 12 }).entries()) {
+    for (const [index, made] of fc.sample(approval, { numRuns: 120, seed: 12 }).entries()) {
       const { isSend, quorum, approver_role, exclude_owner, voter, end, ...rest } = made;
       const name = String(index).padStart(4, '0');
       const terms = { quorum, approver_role, exclude_owner };
-      const asked: SampleCheck = { ...rest, terms, ...(isSend ? { draftId: `drf_${name}` } : {}) };
+      const asked: SampleApproval = { ...rest, terms, ...(isSend ? { draftId: `drf_${name}` } : {}) };
       await askedFor(rig.events, name, asked);
       if (voter !== null) await wentOn(rig.events, name, 'ApprovalVoteCast', { actorId: voter });
       if (end !== null) {
@@ -94,7 +94,7 @@ describe('listing approvals', () => {
     }
   };
 
-  it('lists exactly what is visible and asked for, in order, page by page', async () => {
+  it('returns exactly the visible matches, in order, page by page', async () => {
     const now = new Date();
     const none: ApprovalFilter = { statuses: null, mailboxId: null, role: null };
     const everything = await listed(EVERYTHING, none, 1_000, now);

@@ -1,4 +1,4 @@
-import { operationOfApproval } from '../../../commands/operations/operation-id.ts';
+import { operation, operationOfApproval } from '../../../commands/operations/operation.ts';
 import { approvalRecord } from '../../../commands/operations/approval-record.ts';
 import { type ApprovalRow, recordOfRow } from '../../../projections/approval-rows.ts';
 import { expect } from 'chai';
@@ -7,12 +7,14 @@ import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { Fact } from '../../../commands/values/event.ts';
 import { approvalStatus } from '../../../commands/operations/approval-state.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
-import { operation } from '../../../commands/operations/operation.ts';
-import { countsOf } from '../../../commands/operations/operation-progress.ts';
-import { statusAt } from '../../../projections/approval-queries.ts';
+import { countsOf } from '../../../commands/operations/approval-reply.ts';
+import {
+  listDueCommits,
+  listOverdueApprovals,
+  listUndecidedApprovals,
+  statusAt,
+} from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
-import { listDueCommits, listOverdueApprovals } from '../../../projections/approval-queries.ts';
-import { listUndecidedApprovals } from '../../../projections/approval-queries.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample } from '../../support/samples/event-author.ts';
 import { askedFor, requestFacts, wentOn } from '../../support/samples/sample-approvals.ts';
@@ -24,7 +26,7 @@ const HOUR_MS = 3_600_000;
 const inHours = (hours: number): string => new Date(Date.now() + hours * HOUR_MS).toISOString();
 const at = (hours: number): Date => new Date(inHours(hours));
 
-describe('approvals', () => {
+describe('the approvals read model', () => {
   let rig: Rig;
   let settle: () => Promise<void>;
   before(async () => {
@@ -36,7 +38,7 @@ describe('approvals', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  it('tells in SQL the status the write side has, whatever happened and whenever it is asked', async () => {
+  it('has the status of the write side after any history and at any time', async () => {
     const { events, sql } = rig;
     const histories = fc.sample(history, { numRuns: 300, seed: 6 });
     for (const [index, facts] of histories.entries()) {
@@ -66,7 +68,7 @@ describe('approvals', () => {
     ]);
   });
 
-  it('lists what a single read answers, whatever happened', async () => {
+  it('lists what a single read answers after any history', async () => {
     const { events, sql } = rig;
     await settle();
     const rows = await sql.query<ApprovalRow & Readonly<Record<string, unknown>>>(
@@ -82,7 +84,7 @@ describe('approvals', () => {
     }
   });
 
-  it('finds what is over, what is to be committed, and what is open on a mailbox', async () => {
+  it('finds expired approvals, due commits, and open approvals of a mailbox', async () => {
     const { events, sql } = rig;
     const none = { except: [], limit: 100 };
     const ids = (found: readonly { readonly operationId: string }[]): string[] =>
@@ -117,7 +119,7 @@ describe('approvals', () => {
     expect(await due(3)).to.deep.equal([]);
   });
 
-  it('finds few commits of one mailbox at a time, fewer while some of it are under way', async () => {
+  it('finds few commits of one mailbox at a time, and fewer while some are running', async () => {
     const { events, sql } = rig;
     for (const [name, mailboxId] of [['x1', 'mbx_x'], ['x2', 'mbx_x'], ['x3', 'mbx_x'], ['y1', 'mbx_y']] as const) {
       await askedFor(events, name, { expiresAt: inHours(1), mailboxId });
@@ -134,7 +136,7 @@ describe('approvals', () => {
     expect(await due(['mbx_x', 'mbx_x'], ['opn_x1', 'opn_x2'])).to.have.members(['opn_y1']);
   }); // prettier-ignore
 
-  it('knows a check whose first append came in pieces, and keeps nothing of an operation that did not wait', async () => {
+  it('stores an approval whose first append came in pieces, and no operation that did not wait', async () => {
     const { events, sql } = rig;
     for (const fact of requestFacts()) {
       await happened(events, 'operation-opn_pieces', [fact]);
@@ -149,7 +151,7 @@ describe('approvals', () => {
     expect(await sql.query('select id from read.approval_start')).to.deep.equal([]);
   });
 
-  it('comes out the same when the whole log is applied in one go', async () => {
+  it('is the same when the whole log is applied in one batch', async () => {
     const { events, sql } = rig;
     await settle();
     const tableOf = (name: string): string => `read.again_${name}`;

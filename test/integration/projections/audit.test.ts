@@ -10,7 +10,7 @@ import { MAILBOX, ORG, sampleHistory, TOKEN } from '../../support/samples/sample
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 
-describe('audit', () => {
+describe('the audit read model', () => {
   let rig: Rig;
   before(async () => {
     rig = await openRig();
@@ -72,7 +72,7 @@ describe('audit', () => {
     expect(other?.seq).to.equal(1);
   });
 
-  it(`pages from either end by the sequence ${verifies('contract:12:own-org')}`, async () => {
+  it(`returns pages from either end by the sequence ${verifies('contract:12:own-org')}`, async () => {
     const newest = await listAudit(rig.sql, ORG, {}, { order: 'desc', after: null, limit: 3 });
     const after = newest.at(-1)?.seq ?? 0;
     const next = await listAudit(rig.sql, ORG, {}, { order: 'desc', after, limit: 3 });
@@ -111,7 +111,7 @@ describe('audit', () => {
     ]);
   });
 
-  it(`tells who, through what, what for, and with which outcome ${verifies('contract:12:line')}`, async () => {
+  it(`returns actor, surface, purpose and outcome ${verifies('contract:12:line')}`, async () => {
     const [line] = await listAudit(rig.sql, ORG, { resource: 'opn_1', type: 'OperationDecided' }, ascending);
     expect(line).to.deep.include({
       surface: 'rest',
@@ -146,7 +146,7 @@ describe('audit', () => {
     expect(await getAudit(rig.sql, ORG, 'evt_nonsense')).to.equal(null);
   });
 
-  it(`finds every line of an approval, of before lines named it too ${verifies('contract:12:approval-lines')}`, async () => {
+  it(`finds every line of an approval, also from before lines named it ${verifies('contract:12:approval-lines')}`, async () => {
     expect(await typesOf({ approval: 'chk_7' })).to.deep.equal(['ApprovalRejected']);
     expect(await typesOf({ approval: 'chk_9' })).to.deep.equal([
       'ApprovalRequested',
@@ -162,7 +162,7 @@ describe('audit', () => {
     expect(voted).to.include({ mailboxId: 'mbx_1', approvalId: 'chk_9' });
   });
 
-  it(`shows no verifier of a secret, in clear or sealed ${verifies('contract:12:no-verifier')}`, async () => {
+  it(`hides verifiers of secrets, in clear or sealed ${verifies('contract:12:no-verifier')}`, async () => {
     const issued = await listAudit(rig.sql, ORG, { type: 'TokenIssued' }, ascending);
     expect(issued.map(({ data }) => data['secret_hash'])).to.deep.equal(['sealed:hash-1', 'a hash in clear']);
     for (const line of issued) {
@@ -171,7 +171,7 @@ describe('audit', () => {
     }
   });
 
-  it('takes text that Postgres cannot hold', async () => {
+  it('stores text that Postgres cannot hold', async () => {
     const [line] = await listAudit(rig.sql, ORG, { requestId: 'req_odd' }, ascending);
     expect(line?.mailboxId).to.equal('a\ufffdb');
     expect(line?.data['mailbox_id']).to.equal('a\u0000b');

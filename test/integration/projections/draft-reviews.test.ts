@@ -7,7 +7,7 @@ import { happened } from '../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
-describe('drafts and checks of which one was left behind', () => {
+describe('the search for drafts and approvals of which one was left behind', () => {
   let rig: Rig;
   let projector: Projector;
   let count = 0;
@@ -19,7 +19,7 @@ describe('drafts and checks of which one was left behind', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  /** What happens to a draft and to its check, in this order; whether they are listed afterwards. */
+  /** What happens to a draft and to its approval, in this order; whether they are listed afterwards. */
   const isLeft = async (...types: readonly string[]): Promise<boolean> => {
     count += 1;
     const [draftId, operationId] = [`drf_${String(count)}`, `opn_${String(count)}`];
@@ -41,13 +41,13 @@ describe('drafts and checks of which one was left behind', () => {
 
   for (const [title, types] of [
     ['a draft that was frozen, and nobody asked', ['DraftFrozen']],
-    ['a draft whose check was rejected', ['DraftFrozen', 'ApprovalRequested', 'ApprovalRejected']],
-    ['a draft whose check expired', ['DraftFrozen', 'ApprovalRequested', 'ApprovalExpired']],
-    ['a check whose draft was edited', ['DraftFrozen', 'ApprovalRequested', 'DraftEdited']],
-    ['a check whose draft was discarded', ['DraftFrozen', 'ApprovalRequested', 'DraftDiscarded']],
-    ['a check that was asked for after its draft was released', ['DraftFrozen', 'DraftReleased', 'ApprovalRequested']],
+    ['a draft whose approval was rejected', ['DraftFrozen', 'ApprovalRequested', 'ApprovalRejected']],
+    ['a draft whose approval expired', ['DraftFrozen', 'ApprovalRequested', 'ApprovalExpired']],
+    ['an approval whose draft was edited', ['DraftFrozen', 'ApprovalRequested', 'DraftEdited']],
+    ['an approval whose draft was discarded', ['DraftFrozen', 'ApprovalRequested', 'DraftDiscarded']],
+    ['an approval that was requested after its draft was released', ['DraftFrozen', 'DraftReleased', 'ApprovalRequested']],
   ] as const) {
-    it(`are found: ${title}`, async () => {
+    it(`finds ${title}`, async () => {
       expect(await isLeft(...types)).to.equal(true);
     });
   } // prettier-ignore
@@ -61,7 +61,7 @@ describe('drafts and checks of which one was left behind', () => {
     ['DraftFrozen', 'ApprovalRequested', 'DraftEdited', 'ApprovalSuperseded'],
     ['DraftFrozen', 'DraftReleased'],
   ] as const) {
-    it(`are none: ${types.join(', ')}`, async () => {
+    it(`finds nothing after ${types.join(', ')}`, async () => {
       expect(await isLeft(...types)).to.equal(false);
     });
   }

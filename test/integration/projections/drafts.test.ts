@@ -24,7 +24,7 @@ describe('the list of drafts', () => {
     return happened(rig.events, `draft-${id}`, facts as unknown as Parameters<typeof happened>[2]);
   };
 
-  it('shows each draft as its stream tells it, whatever batches its events came in', async () => {
+  it('shows each draft as in its stream, for any batches of events', async () => {
     const { sql, events } = rig;
     const projector = await rig.start({ projections: [drafts] });
     await tell('drf_1', 'DraftStarted', 'DraftEdited');
@@ -52,7 +52,7 @@ describe('the list of drafts', () => {
     expect(unsent.map(({ draftId }) => draftId)).to.have.members(['drf_1', 'drf_2']);
   });
 
-  it(`knows whom a mailbox wrote to: who took a mail, until the mailbox is erased ${verifies('contract:8:recipients')}`, async () => {
+  it(`knows the recipients of a mailbox who accepted a mail, until the mailbox is erased ${verifies('contract:8:recipients')}`, async () => {
     const { sql, events } = rig;
     const projector = await rig.start({ projections: [drafts] });
     const to = ['bob@example.com', 'refused@example.com', 'Box@xn--exmple-cua.org'];

@@ -12,7 +12,7 @@ import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
 
-describe('open work', () => {
+describe('the open work', () => {
   let rig: Rig;
   before(async () => {
     rig = await openRig();
@@ -55,7 +55,7 @@ describe('open work', () => {
     expect(await open()).to.deep.equal({ ...none, approvalsExpired: 1, operationsUnknown: 1 });
   });
 
-  it('has the sends that are tried again, not those held back or given up', async () => {
+  it('includes sends that are retried, and none in undo time or given up', async () => {
     const { events, sql } = rig;
     const projector = await rig.start({ projections: [approvals, operations, sends] });
     const waiting = async (): Promise<number> => {
@@ -68,8 +68,8 @@ describe('open work', () => {
       operation_id: `opn_${name}`,
       retry_at: inHours(1),
     });
-    for (const name of ['held', 'tried', 'checked']) {
-      if (name === 'checked')
+    for (const name of ['held', 'tried', 'approved']) {
+      if (name === 'approved')
         await askedFor(events, name, { expiresAt: inHours(20), draftId: `drf_${name}` });
       await happened(events, `operation-opn_${name}`, [{ type: 'SendIntended', data: draft(name) }]);
     }
@@ -79,12 +79,12 @@ describe('open work', () => {
     expect(await waiting()).to.equal(0);
     await happened(events, 'draft-drf_tried', [{ type: 'SendPostponed', data: putOff('tried') }]);
     expect(await waiting()).to.equal(1);
-    await happened(events, 'draft-drf_checked', [
-      { type: 'SendPostponed', data: { ...putOff('checked'), approval_id: 'chk_checked' } },
+    await happened(events, 'draft-drf_approved', [
+      { type: 'SendPostponed', data: { ...putOff('approved'), approval_id: 'chk_approved' } },
     ]);
-    await wentOn(events, 'checked', 'CommitAttemptFailed');
+    await wentOn(events, 'approved', 'CommitAttemptFailed');
     expect(await waiting()).to.equal(2);
-    await wentOn(events, 'checked', 'ApprovalExpired');
+    await wentOn(events, 'approved', 'ApprovalExpired');
     expect(await waiting()).to.equal(1);
     await happened(events, 'draft-drf_tried', [
       { type: 'SendStarted', data: { ...SAMPLE_EVENTS.SendStarted, operation_id: 'opn_tried' } },

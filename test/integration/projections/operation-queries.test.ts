@@ -61,7 +61,7 @@ describe('listing operations', () => {
     return rows.map(({ id }) => id);
   };
 
-  it(`shows requesters their own, and readers what was done to their mailboxes ${verifies('contract:3:operation-visibility')}`, async () => {
+  it(`shows requesters their own operations, and readers those of their mailboxes ${verifies('contract:3:operation-visibility')}`, async () => {
     const projector = await rig.start();
     await operated('opn_a', { by: 'agt_1', on: 'mbx_1', outcome: 'done' });
     await operated('opn_b', { by: 'agt_2', on: 'mbx_1', outcome: 'unknown', isSend: true });
@@ -79,7 +79,7 @@ describe('listing operations', () => {
     expect(await found(everybody, 'unknown')).to.deep.equal(['opn_b']);
   });
 
-  it('follows what becomes of an operation, and pages without a gap or a repeat', async () => {
+  it('follows each operation and pages without a gap or a repeat', async () => {
     const projector = await rig.start();
     const reconciled = { type: 'SendReconciled' as const, data: { outcome: 'done' as const, error: null } };
     await happened(rig.events, 'operation-opn_b', [reconciled], sampleAuthor('org_1'));

@@ -5,7 +5,7 @@ import { askedFor, wentOn } from '../../support/samples/sample-approvals.ts';
 import { intended, MAILBOX, operated, ORG } from '../../support/samples/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
-describe('operations', () => {
+describe('the operations read model', () => {
   let rig: Rig;
   before(async () => {
     rig = await openRig();
@@ -14,7 +14,7 @@ describe('operations', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  it('lists what has no outcome or unknown items, until both are settled', async () => {
+  it('lists operations without an outcome or with unknown items until both are settled', async () => {
     const { events, sql } = rig;
     const projector = await rig.start();
     const unsettled = async (...except: string[]): Promise<string[]> => {
@@ -41,7 +41,7 @@ describe('operations', () => {
     expect(await unsettled()).to.deep.equal(['opn_cut_off']);
   });
 
-  it('leaves a check to people until its commit begins, and counts each attempt anew', async () => {
+  it('omits an operation in approval until its commit begins, and counts each attempt', async () => {
     const { events, sql } = rig;
     const projector = await rig.start();
     const stands = async (name: string): Promise<object | undefined> => {

@@ -11,7 +11,7 @@ const LATER = '2100-01-01T00:00:00.000Z';
 /** As many of one mailbox as there are. */
 const ALL = { limit: 10, except: [], ofOneMailbox: 10, busy: [] };
 
-describe('sends', () => {
+describe('the sends read model', () => {
   let rig: Rig;
   before(async () => {
     rig = await openRig();
@@ -20,7 +20,7 @@ describe('sends', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  it('lists what is due until it is told and its copy lies in Sent', async () => {
+  it('lists a due send until its outcome is recorded and its copy is in Sent', async () => {
     const { events, sql } = rig;
     const projector = await rig.start({ projections: [sends] });
     const due = async (now = new Date(), ...except: string[]): Promise<readonly DueSend[]> => {
@@ -90,7 +90,7 @@ describe('sends', () => {
     ['done', 'sent', { type: 'DraftSent', data: SAMPLE_EVENTS.DraftSent }],
     ['failed', 'ended', { type: 'DraftSendFailed', data: SAMPLE_EVENTS.DraftSendFailed }],
   ] as const) {
-    it(`lists an unknown send that turns out ${word} until that is told, too`, async () => {
+    it(`lists an unknown send that turns out ${word} until that is recorded too`, async () => {
       const { events, sql } = rig;
       const operationId = `opn_unknown_${word}`;
       const draftId = `drf_unknown_${word}`;
@@ -122,7 +122,7 @@ describe('sends', () => {
       await projector.close();
     });
 
-    it(`lists a send that was told as unknown after it had turned out ${word}`, async () => {
+    it(`lists a send that was recorded as unknown after it had turned out ${word}`, async () => {
       const { events, sql } = rig;
       const operationId = `opn_late_${word}`;
       const draftId = `drf_late_${word}`;
@@ -145,33 +145,33 @@ describe('sends', () => {
     });
   }
 
-  it('leaves a send that was put off under a check to its check, until that commits it again', async () => {
+  it('omits a send that was postponed under an approval until that commits it again', async () => {
     const { events, sql } = rig;
     const projector = await rig.start({ projections: [sends] });
     const isDue = async (): Promise<boolean> => {
       await rig.settle(projector);
       const due = await listDueSends(sql, { ...ALL, limit: 100, now: new Date() });
-      return due.some(({ operationId }) => operationId === 'opn_checked');
+      return due.some(({ operationId }) => operationId === 'opn_approved');
     };
-    const tell = (...facts: Fact<AnyEvent>[]) => happened(events, 'operation-opn_checked', facts);
+    const tell = (...facts: Fact<AnyEvent>[]) => happened(events, 'operation-opn_approved', facts);
     const intended: Fact<AnyEvent> = {
       type: 'SendIntended',
-      data: { mailbox_id: MAILBOX, draft_id: 'drf_checked', draft_version: 1 },
+      data: { mailbox_id: MAILBOX, draft_id: 'drf_approved', draft_version: 1 },
     };
     await tell(intended);
     expect(await isDue()).to.equal(true);
-    const putOff = { ...SAMPLE_EVENTS.SendPostponed, operation_id: 'opn_checked', retry_at: LATER };
-    await happened(events, 'draft-drf_checked', [
-      { type: 'SendPostponed', data: { ...putOff, approval_id: 'chk_checked' } },
+    const putOff = { ...SAMPLE_EVENTS.SendPostponed, operation_id: 'opn_approved', retry_at: LATER };
+    await happened(events, 'draft-drf_approved', [
+      { type: 'SendPostponed', data: { ...putOff, approval_id: 'chk_approved' } },
     ]);
-    expect(await isDue(), 'its check has not heard of it').to.equal(true);
+    expect(await isDue(), 'its approval has not recorded it').to.equal(true);
     await tell({ type: 'CommitAttemptFailed', data: SAMPLE_EVENTS.CommitAttemptFailed });
     expect(await isDue()).to.equal(false);
     await tell(intended);
     expect(await isDue()).to.equal(true);
   });
 
-  it('lists a send that is held back once its time has come', async () => {
+  it('lists a send when its undo time is over', async () => {
     const { events, sql } = rig;
     const projector = await rig.start({ projections: [sends] });
     const isDueAt = async (now: Date): Promise<boolean> => {
@@ -186,7 +186,7 @@ describe('sends', () => {
     expect([await isDueAt(new Date()), await isDueAt(new Date(LATER))]).to.deep.equal([false, true]);
   });
 
-  it('lists few of one mailbox, and fewer where some are under way', async () => {
+  it('lists few sends of one mailbox, and fewer where some are running', async () => {
     const { events, sql } = rig;
     const projector = await rig.start({ projections: [sends] });
     for (const name of ['slow_1', 'slow_2', 'slow_3', 'quick_1']) {

@@ -16,7 +16,7 @@ describe('answers on REST', () => {
   });
   after(() => stage.close());
 
-  it(`is the resource itself, with the id of the request ${verifies('contract:0:single-resource', 'contract:0:request-id', 'contract:13:request-id')}`, async () => {
+  it(`are the resource itself with the id of the request ${verifies('contract:0:single-resource', 'contract:0:request-id', 'contract:13:request-id')}`, async () => {
     const answer = await stage.call('GET', '/notes/n');
     expect(answer.status).to.equal(200);
     expect(answer.json).to.deep.equal({ id: 'not_1', input: { note_id: 'n' } });
@@ -31,7 +31,7 @@ describe('answers on REST', () => {
     expect(stage.notes.requests.at(-1)?.id).to.equal(answer.headers['request-id']);
   });
 
-  it(`has a strong ETag where the capability declares one, and nowhere else ${verifies('contract:0:no-other-etag')}`, async () => {
+  it(`have a strong ETag where the capability declares one, and nowhere else ${verifies('contract:0:no-other-etag')}`, async () => {
     expect((await stage.call('GET', '/notes/n')).headers.etag).to.equal('"7"');
     for (const answer of [
       await stage.call('PATCH', '/notes/n'),
@@ -45,7 +45,7 @@ describe('answers on REST', () => {
     expect(conditional.status).to.equal(200);
   });
 
-  it('says where what was made is, and where its event lies', async () => {
+  it('name the location of a created object and the position of its event', async () => {
     const made = await stage.call('POST', '/notes', { body: { text: 'a' } });
     expect(made.status).to.equal(201);
     expect(made.headers).to.deep.include({
@@ -55,7 +55,7 @@ describe('answers on REST', () => {
     expect(made.headers).not.to.have.property('idempotency-replayed');
   });
 
-  it('says that a key was used before', async () => {
+  it('report that a key was used before', async () => {
     const headers = { 'idempotency-key': 'k' };
     const first = await stage.call('POST', '/notes', { headers });
     const again = await stage.call('POST', '/notes', { headers });
@@ -63,7 +63,7 @@ describe('answers on REST', () => {
     expect(again.headers['idempotency-replayed']).to.equal('true');
   });
 
-  it('has no body for 204', async () => {
+  it('have no body for 204', async () => {
     const answer = await stage.call('DELETE', '/notes/n');
     expect(answer.status).to.equal(204);
     expect(answer.text).to.equal('');
@@ -71,7 +71,7 @@ describe('answers on REST', () => {
     expect(answer.headers).to.have.property('request-id');
   });
 
-  it('gives the whole body to the field that stands for it', async () => {
+  it('pass the whole body to the field that is the body', async () => {
     const body = { archive: null, important: { create: 'Wichtig' } };
     const { json } = await stage.call('PUT', '/notes/n/labels', { body });
     expect(json?.['input']).to.deep.equal({ note_id: 'n', labels: body });
@@ -81,13 +81,13 @@ describe('answers on REST', () => {
     });
   });
 
-  it('answers HEAD as GET without the body', async () => {
+  it('have headers and no body for HEAD', async () => {
     const { status, headers, text } = await stage.call('HEAD', '/notes/n');
     expect([status, text]).to.deep.equal([200, '']);
     expect(headers['content-length']).to.equal(String((await stage.call('GET', '/notes/n')).text.length));
   });
 
-  it('waits for If-Position and says when it was not reached', async () => {
+  it('wait for If-Position and report when it was not reached', async () => {
     const headers = { 'if-position': `${stage.ports.server.logId}-4711` };
     expect((await stage.call('GET', '/notes/n', { headers })).headers).not.to.have.property('stale');
     stage.reads.inTime = false;
@@ -95,7 +95,7 @@ describe('answers on REST', () => {
     expect(stage.reads.askedFor).to.deep.equal([4_711n, 4_711n]);
   });
 
-  it(`ignores an If-Position of another log and refuses what is none ${verifies('contract:0:log-id')}`, async () => {
+  it(`ignore an If-Position of another log and refuse a malformed one ${verifies('contract:0:log-id')}`, async () => {
     stage.reads.inTime = false;
     const ofAnother = { 'if-position': 'ffffffff-4711' };
     expect((await stage.call('GET', '/notes/n', { headers: ofAnother })).headers).not.to.have.property(
@@ -105,13 +105,13 @@ describe('answers on REST', () => {
     expect(errorOf(none)).to.include({ code: 'invalid_request' });
   });
 
-  it(`has errors of one form ${verifies('contract:13:body', 'contract:13:retry-after')}`, async () => {
+  it(`have errors of one form ${verifies('contract:13:body', 'contract:13:retry-after')}`, async () => {
     const gone = errorOf(await stage.call('POST', '/fail', { body: { how: 'gone' } }));
     expect(gone).to.have.all.keys('code', 'status', 'message', 'request_id', 'retryable', 'details');
     expect(gone).to.include({ code: 'not_found', status: 404, retryable: false });
   });
 
-  it(`says when to come back after 503 ${verifies('contract:13:retry-503', 'contract:13:retry-after')}`, async () => {
+  it(`have a time to retry after 503 ${verifies('contract:13:retry-503', 'contract:13:retry-after')}`, async () => {
     const answer = await stage.call('POST', '/fail', { body: { how: 'busy' } });
     expect(answer.status).to.equal(503);
     expect(errorOf(answer)).to.include({
@@ -122,7 +122,7 @@ describe('answers on REST', () => {
     expect(answer.headers['retry-after']).to.equal('2');
   });
 
-  it(`names the scope that is lacking, and records that ${verifies('contract:3:insufficient-scope', 'contract:13:insufficient-scope')}`, async () => {
+  it(`name the missing scope, and record it ${verifies('contract:3:insufficient-scope', 'contract:13:insufficient-scope')}`, async () => {
     const answer = await stage.call('GET', '/closed');
     expect(errorOf(answer)).to.deep.include({
       code: 'insufficient_scope',
@@ -137,7 +137,7 @@ describe('answers on REST', () => {
     ]);
   });
 
-  it(`names the request in the record of a refused token ${verifies('contract:12:denials', 'contract:13:http-errors')}`, async () => {
+  it(`name the request in the record of a refused token ${verifies('contract:12:denials', 'contract:13:http-errors')}`, async () => {
     const { memory } = stage;
     const { id, token } = await memory.call<{ id: string; token: string }>(createToken, {
       name: 'short',
@@ -155,7 +155,7 @@ describe('answers on REST', () => {
     expect(client).to.equal(`sealed:${stage.memory.org.userId}:{"ip":"127.0.0.1","user_agent":"probe"}`);
   });
 
-  it(`notes the console where a page of this origin asks in a session, and nowhere else ${verifies('contract:12:console-surface')}`, async () => {
+  it(`record the console as surface when its page asks in a session, and nowhere else ${verifies('contract:12:console-surface')}`, async () => {
     const { memory, notes, recorded } = stage;
     const { token: session, hash } = memory.ports.tokens.newSessionToken(memory.org.orgId);
     await memory.signIn(undefined, hash);
@@ -181,7 +181,7 @@ describe('answers on REST', () => {
       'access-control-request-headers': 'authorization',
     };
 
-    it(`lets allowed origins in ${verifies('contract:16:cors')}`, async () => {
+    it(`allow listed origins ${verifies('contract:16:cors')}`, async () => {
       const origin = 'https://app.example';
       const asked = await stage.call('OPTIONS', '/notes', {
         bearer: null,
@@ -195,7 +195,7 @@ describe('answers on REST', () => {
       expect([refused.status, refused.headers['access-control-allow-origin']]).to.deep.equal([401, origin]);
     });
 
-    it(`refuses others before anything else, and counts them ${verifies('contract:16:origin', 'contract:13:http-errors')}`, async () => {
+    it(`refuse other origins before anything else, and count them ${verifies('contract:16:origin', 'contract:13:http-errors')}`, async () => {
       for (const origin of ['https://evil.example', 'null']) {
         for (const [method, headers] of [
           ['OPTIONS', { ...preflight, origin }],
@@ -220,7 +220,7 @@ describe('limits on REST', () => {
   });
   afterEach(() => stage.close());
 
-  it(`answers 429 with the wait and the limit, and counts it ${verifies('contract:15:rates', 'contract:15:headers', 'contract:15:rate-limits', 'contract:12:unauthenticated-counted')}`, async () => {
+  it(`answer 429 with the wait and the limit, and count it ${verifies('contract:15:rates', 'contract:15:headers', 'contract:15:rate-limits', 'contract:12:unauthenticated-counted')}`, async () => {
     const first = await stage.call('POST', '/notes');
     expect(first.headers).to.include({
       'ratelimit-policy': '"writes";q=1;w=60',
@@ -240,14 +240,14 @@ describe('limits on REST', () => {
     expect((await stage.call('POST', '/notes')).status).to.equal(201);
   });
 
-  it('counts requests that reach no capability too', async () => {
+  it('count requests without a capability too', async () => {
     await stage.call('GET', '/nothing');
     await stage.call('PUT', '/notes');
     await stage.call('GET', '/notes/n?unknown=1');
     expect((await stage.call('GET', '/nothing')).status).to.equal(429);
   });
 
-  it('lets only so many be at work at once', async () => {
+  it('limit the requests that run at once', async () => {
     const open = stage.notes.holdSlow();
     const slow = [stage.call('GET', '/slow'), stage.call('GET', '/slow')];
     await stage.notes.slowAtWork(2);

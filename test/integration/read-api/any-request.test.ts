@@ -39,7 +39,7 @@ describe('any request on REST', () => {
   });
   after(() => stage.close());
 
-  it('gets an answer of the contract, never a failure of ours', async () => {
+  it('gets an answer of the contract and no internal failure', async () => {
     const requests = fc.record({ method: fc.constantFrom(...METHODS), path, query, body, type });
     await fc.assert(
       fc.asyncProperty(requests, async ({ method, path: to, query: asked, body: sent, type: as }) => {

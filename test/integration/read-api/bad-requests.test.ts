@@ -35,7 +35,7 @@ describe('bad requests on REST', () => {
     return issuePaths(answer);
   };
 
-  it(`refuses unknown fields in body and query by their path ${verifies('contract:0:unknown-fields')}`, async () => {
+  it(`are refused for unknown fields in body and query by their path ${verifies('contract:0:unknown-fields')}`, async () => {
     expect(invalid(await stage.call('POST', '/notes', { body: { txt: 1, text: 2 } }))).to.deep.equal(['txt']);
     expect(invalid(await stage.call('GET', '/notes/n?limti=1'))).to.deep.equal(['limti']);
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
@@ -45,13 +45,13 @@ describe('bad requests on REST', () => {
     }
   });
 
-  it(`names what is wrong without repeating it ${verifies('contract:13:issues')}`, async () => {
+  it(`are answered with the place of the error, never its value ${verifies('contract:13:issues')}`, async () => {
     const answer = await stage.call('PATCH', '/notes/n', { body: { text: { secret: 'swordfish' } } });
     expect(invalid(answer)).to.deep.equal(['text']);
     expect(answer.text).not.to.include('swordfish');
   });
 
-  it('coerces query strings by the schema, and nothing else', async () => {
+  it('have query strings coerced by the schema, and nothing else', async () => {
     const { json } = await stage.call('GET', '/notes/n?limit=20&unread=false&kinds=a,b&kinds=c&text=5');
     expect(json?.['input']).to.deep.equal({
       note_id: 'n',
@@ -69,7 +69,7 @@ describe('bad requests on REST', () => {
     expect(invalid(await stage.call('PATCH', '/notes/n', { body: { text: 5 } }))).to.deep.equal(['text']);
   });
 
-  it('refuses a field that is said twice', async () => {
+  it('are refused when a field is repeated', async () => {
     expect(invalid(await stage.call('GET', '/notes/n?limit=1&limit=2'))).to.deep.equal(['limit']);
     expect(invalid(await stage.call('GET', '/notes/n?note_id=m'))).to.deep.equal(['note_id']);
     expect(invalid(await stage.call('PATCH', '/notes/n', { body: { note_id: 'm' } }))).to.deep.equal([
@@ -77,7 +77,7 @@ describe('bad requests on REST', () => {
     ]);
   });
 
-  it(`reads no field of a body from the query, and no parameter that is not declared ${verifies('contract:0:query')}`, async () => {
+  it(`have no body field from the query and no undeclared parameter ${verifies('contract:0:query')}`, async () => {
     const bare = [
       ['PATCH', '/notes/n?text=a'],
       ['PUT', '/notes/n/labels?text=a'],
@@ -99,7 +99,7 @@ describe('bad requests on REST', () => {
       expect((await stage.call('GET', '', { url, bearer: null })).status, url).to.equal(200);
   });
 
-  it(`takes JSON types and an empty body for {} ${verifies('contract:0:media-types')}`, async () => {
+  it(`may have any JSON media type, and an empty body for {} ${verifies('contract:0:media-types')}`, async () => {
     const types = [
       'application/json',
       'application/json; charset=utf-8',
@@ -117,7 +117,7 @@ describe('bad requests on REST', () => {
     expect((await stage.call('PATCH', '/notes/n', { headers: chunked })).status).to.equal(200);
   });
 
-  it('refuses every other type of body', async () => {
+  it('are refused for every other media type', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -135,7 +135,7 @@ describe('bad requests on REST', () => {
     expect(refused(zipped)).to.deep.equal([415, 'unsupported_media_type']);
   });
 
-  it('refuses what is no JSON object', async () => {
+  it('are refused when the body is no JSON object', async () => {
     const bodies = [
       '{',
       '{"text":}',
@@ -153,14 +153,14 @@ describe('bad requests on REST', () => {
     invalid(await stage.call('PUT', '/notes/n/labels', { body: '[]' }));
   });
 
-  it(`names what was written in a body that is one field as a whole ${verifies('contract:13:issues')}`, async () => {
+  it(`are answered with the field of a body that is one field as a whole ${verifies('contract:13:issues')}`, async () => {
     const label = 'a'.repeat(21);
     const body = { [label]: 1, short: 2 };
     expect(invalid(await stage.call('PUT', '/notes/n/labels', { body }))).to.deep.equal([label]);
     expect((await stage.call('PUT', '/notes/n/labels', { body: { short: 2 } })).status).to.equal(200);
   });
 
-  it('refuses deep JSON before it is built, and brackets in texts are none', async () => {
+  it('are refused for deep JSON before it is parsed, but not for brackets in texts', async () => {
     expect((await stage.call('POST', '/notes', { body: nested(32) })).status).to.equal(201);
     invalid(await stage.call('POST', '/notes', { body: nested(33) }));
     const bomb = '{"text":'.repeat(100_000);
@@ -170,7 +170,7 @@ describe('bad requests on REST', () => {
     expect(json?.['input']).to.deep.equal({ text });
   });
 
-  it(`takes a body of 1 MiB and refuses one byte more ${verifies('contract:15:body-size')}`, async () => {
+  it(`are refused beyond a body of 1 MiB ${verifies('contract:15:body-size')}`, async () => {
     const sized = (bytes: number): string => `{"text":"${'x'.repeat(bytes - 11)}"}`;
     expect((await stage.call('POST', '/notes', { body: sized(MAX_BYTES) })).status).to.equal(201);
     const larger = await stage.call('POST', '/notes', { body: sized(MAX_BYTES + 1) });
@@ -180,7 +180,7 @@ describe('bad requests on REST', () => {
     expect(refused(chunked)).to.deep.equal([413, 'payload_too_large']);
   });
 
-  it('answers 413 although the client is not done sending', async () => {
+  it('are answered 413 before the client has sent everything', async () => {
     const status = await new Promise<number | undefined>((resolve, reject) => {
       const request = http.request({
         host: '127.0.0.1',
@@ -203,7 +203,7 @@ describe('bad requests on REST', () => {
     expect(status).to.equal(413);
   });
 
-  it('takes no body with GET and DELETE, but for the empty object', async () => {
+  it('may have no body with GET and DELETE, except the empty object', async () => {
     expect(invalid(await stage.call('GET', '/notes/n', { body: { limit: 1 } }))).to.deep.equal(['limit']);
     expect(invalid(await stage.call('DELETE', '/notes/n', { body: { force: true } }))).to.deep.equal([
       'force',
@@ -212,16 +212,16 @@ describe('bad requests on REST', () => {
     expect((await stage.call('DELETE', '/notes/n?force=true')).status).to.equal(204);
   });
 
-  it('refuses a path that is not percent-encoded', async () => {
+  it('are refused when the path is not percent-encoded', async () => {
     expect(invalid(await stage.call('GET', '/notes/%zz'))).to.deep.equal(['']);
   });
 
-  it('takes an encoded slash as part of the parameter', async () => {
+  it('may have an encoded slash in a parameter', async () => {
     const { json } = await stage.call('GET', '/notes/a%2Fb%20c');
     expect(json?.['input']).to.deep.equal({ note_id: 'a/b c' });
   });
 
-  it('answers 404 to unknown routes, and records it as of somebody known', async () => {
+  it('are answered 404 for unknown routes, and recorded for a known caller', async () => {
     const paths = [
       '/nothing',
       '/notes/n/',
@@ -239,7 +239,7 @@ describe('bad requests on REST', () => {
     expect(stage.recorded[0]?.metadata['actor']).to.deep.include({ token_id: stage.memory.ownerTokenId });
   });
 
-  it('answers 405 with the methods of the path, which is not recorded', async () => {
+  it('are answered 405 with the methods of the path, and not recorded', async () => {
     const answer = await stage.call('PUT', '/notes/n');
     expect(refused(answer)).to.deep.equal([405, 'method_not_allowed']);
     expect(answer.headers.allow?.split(', ')).to.have.members(['GET', 'HEAD', 'PATCH', 'DELETE']);
@@ -247,7 +247,7 @@ describe('bad requests on REST', () => {
     expect(stage.recorded).to.deep.equal([]);
   });
 
-  it(`tells nothing of routes without a bearer ${verifies('contract:18:public-routes', 'contract:2:bearer')}`, async () => {
+  it(`are answered without any detail of routes when they have no bearer ${verifies('contract:18:public-routes', 'contract:2:bearer')}`, async () => {
     const calls = [
       ['GET', '/notes/n'],
       ['PUT', '/notes/n'],
@@ -262,7 +262,7 @@ describe('bad requests on REST', () => {
     expect(stage.recorded).to.deep.equal([]);
   });
 
-  it(`says of a bearer that it is wrong, and nothing of one that is not there ${verifies('contract:13:invalid-token')}`, async () => {
+  it(`are answered that the bearer is wrong, or without a reason when there is none ${verifies('contract:13:invalid-token')}`, async () => {
     for (const authorization of ['Bearer mgw_forged', 'Bearer not a token', 'Bearer', 'Basic eDp5']) {
       const answer = await stage.call('GET', '/notes/n', { bearer: null, headers: { authorization } });
       expect(refused(answer), authorization).to.deep.equal([401, 'unauthenticated']);
@@ -272,7 +272,7 @@ describe('bad requests on REST', () => {
     }
   });
 
-  it(`closes the connection where nobody known sends a body that is not read ${verifies('contract:15:public-bodies')}`, async () => {
+  it(`have their connection closed when an unknown caller sends an unread body ${verifies('contract:15:public-bodies')}`, async () => {
     const begun = await exchange(
       stage.server.port,
       'POST /api/v1/notes HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{',
@@ -285,7 +285,7 @@ describe('bad requests on REST', () => {
     expect(bodiless.headers.connection).not.to.equal('close');
   });
 
-  it(`takes 16 KiB where nobody has to be known ${verifies('contract:15:public-bodies')}`, async () => {
+  it(`may have a body of 16 KiB on public routes ${verifies('contract:15:public-bodies')}`, async () => {
     const sized = (bytes: number): string => `{"text":"${'x'.repeat(bytes - 11)}"}`;
     const send = (bytes: number) => stage.call('POST', '/open', { bearer: null, body: sized(bytes) });
     expect((await send(16_384)).status).to.equal(200);
@@ -294,7 +294,7 @@ describe('bad requests on REST', () => {
     expect(errorOf(larger)['message']).to.equal('The body may have at most 16384 bytes.');
   });
 
-  it('counts refusals of nobody known without keeping their address', async () => {
+  it('are counted without an address when the caller is unknown', async () => {
     await stage.call('GET', '/notes/n', { bearer: null });
     await stage.call('GET', '/notes/n', { bearer: 'mgw_forged' });
     const [first, second] = stage.counted;
@@ -302,7 +302,7 @@ describe('bad requests on REST', () => {
     expect(second).to.equal(first);
   });
 
-  it(`wants keys, versions and positions in their form ${verifies('contract:14:key-form')}`, async () => {
+  it(`are refused for malformed keys, versions and positions ${verifies('contract:14:key-form')}`, async () => {
     const bad: readonly Record<string, string>[] = [
       { 'idempotency-key': '' },
       { 'idempotency-key': 'two words' },
@@ -340,7 +340,7 @@ describe('bad requests on REST', () => {
     });
   });
 
-  it(`refuses If-Match where nothing would be held against it ${verifies('contract:0:if-match')}`, async () => {
+  it(`are refused for If-Match when nothing has a version ${verifies('contract:0:if-match')}`, async () => {
     const headers = { 'if-match': '"7"' };
     for (const [method, path, sent] of [
       ['POST', '/notes', { body: { text: 'a' } }],
@@ -353,7 +353,7 @@ describe('bad requests on REST', () => {
     expect((await stage.call('GET', '/notes/n', { headers })).status, 'a read changes nothing').to.equal(200);
   });
 
-  it(`answers a defect with 500 and keeps its text to itself ${verifies('contract:13:internal')}`, async () => {
+  it(`are answered 500 without its text when the gateway has a defect ${verifies('contract:13:internal')}`, async () => {
     const answer = await stage.call('POST', '/fail', { body: { how: 'defect' } });
     expect(refused(answer)).to.deep.equal([500, 'internal_error']);
     expect(answer.text).not.to.include('swordfish');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { domainsOf } from '../../../commands/policy/address-look.ts';
 import { renderDocument } from '../../../read-api/approvals/preview/document.ts';
-import { markupWork } from '../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../infra/markup/markup-worker.ts';
 import { describeSend } from '../../../read-api/approvals/preview/send.ts';
 import { requireBrowser, type TestBrowser } from '../../support/servers/browser.ts';
 import { sendManifest } from '../../support/samples/send-manifest.ts';
@@ -50,7 +50,7 @@ describe('a preview in a real browser', function () {
   });
   after(() => browser.close());
 
-  it('asks nobody, runs nothing, and lets no mail over its fence', async () => {
+  it('sends no request, runs no script and keeps every mail inside its frame', async () => {
     const person = await browser.newPerson(ORIGIN, { viewport: { width: 700, height: 900 } });
     for (const html of HOSTILE) {
       const content = {

@@ -12,6 +12,7 @@ import type { MemoryEventStore } from './memory-event-store.ts';
 
 export class MemoryDirectory implements Directory {
   readonly isCurrent = true;
+  readonly untilCurrent = () => Promise.resolve(true);
   version = 0;
   readonly #listeners: MailboxListener[] = [];
   #applied = 0;

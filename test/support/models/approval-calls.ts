@@ -2,19 +2,20 @@
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { randomUUID } from 'node:crypto';
 import { cancelApproval } from '../../../commands/approvals/cancel-approval.ts';
-import { commitApproval } from '../../../commands/approvals/commit-approval.ts';
-import { commitDue, endOverdue } from '../../../commands/approvals/commit-due.ts';
-import { invalidateMissingTargets } from '../../../commands/approvals/invalidate-missing-targets.ts';
+import { commitApproval, commitDue } from '../../../commands/approvals/commit-approval.ts';
+import {
+  endOverdue,
+  invalidateMissingTargets,
+} from '../../../commands/approvals/invalidate-missing-targets.ts';
 import { decideApproval } from '../../../commands/approvals/decide-approval.ts';
-import { settleReview } from '../../../commands/sending/release-draft.ts';
+import { settleReview } from '../../../commands/drafts/end-review.ts';
 import { settleSend } from '../../../commands/sending/settle-send.ts';
 import { resolveOperation } from '../../../commands/email/resolve-operation.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
-import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { loadAggregate, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { operation, type OperationReply } from '../../../commands/operations/operation.ts';
-import { sweepOperations } from '../../../commands/messages/sweep-operations.ts';
+import { settleOperation } from '../../../commands/messages/reconcile-operation.ts';
 import {
   type ApprovalWorld,
   type Asked,
@@ -73,7 +74,7 @@ export class ApprovalCalls {
       await commitDue(ports, { operationId, author, notePosition: () => undefined });
     }
     if (state.approval?.requested.draft_id == null) {
-      await sweepOperations(ports, [open]);
+      await left(settleOperation(ports, open));
       return;
     }
     await left(settleSend(ports, open));

@@ -11,12 +11,11 @@ import { decideApproval } from '../../../commands/approvals/decide-approval.ts';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
 import { type Caller, callerInSession } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
-import { invokeCapability } from '../../../commands/kernel/invoke-capability.ts';
 import { callerBehind } from '../../../commands/kernel/live-caller.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { OperationReply } from '../../../commands/operations/operation.ts';
-import { sweepOperations } from '../../../commands/messages/sweep-operations.ts';
+import { settleOperation } from '../../../commands/messages/reconcile-operation.ts';
 import { readPolicyDocument, setPolicy } from '../../../commands/policy/set-policy.ts';
 import { loadMasterKey } from '../../../infra/security/key-file.ts';
 import type { ApprovalWitness, ToldStep } from './approval-crash-rules.ts';
@@ -28,12 +27,13 @@ import type { TestDovecot } from '../servers/dovecot.ts';
 import { eventually, startTestGateway, type TestGateway } from '../worlds/gateway.ts';
 import { type GatewayRun, openRun } from '../worlds/gateway-run.ts';
 import { WatchedMailbox } from '../servers/watched-mailbox.ts';
+import { invokeAs } from '../worlds/invoke-as.ts';
 
-export type CheckedAction = 'archive' | 'expunge';
+export type ApprovedAction = 'archive' | 'expunge';
 
 /** A message that has arrived, and the keys of the three requests for it. */
 interface Scene {
-  readonly action: CheckedAction;
+  readonly action: ApprovedAction;
   readonly messageId: string;
   readonly subject: string;
   readonly keys: { readonly ask: string; readonly decide: string; readonly commit: string };
@@ -42,8 +42,8 @@ interface Scene {
 const USER = 'anna';
 const MOST_LOOKS = 10;
 const SETTLED_WITHIN_MS = 20_000;
-const CHECKED = {
-  rules: [{ id: 'checked', when: { actions: ['archive', 'expunge'] }, then: { decision: 'require' } }],
+const NEEDS_APPROVAL = {
+  rules: [{ id: 'needs_approval', when: { actions: ['archive', 'expunge'] }, then: { decision: 'require' } }],
 };
 
 export class ApprovalCrashes {
@@ -76,7 +76,7 @@ export class ApprovalCrashes {
     const { databaseUrl, eventStoreUrl, ports: shared } = gateway.gateway;
     const mailboxId = await gateway.addMailbox(dovecot.imap(), USER);
     const { orgId } = gateway.tokens;
-    const document = readPolicyDocument(shared.directory.state, orgId, CHECKED);
+    const document = readPolicyDocument(shared.directory.state, orgId, NEEDS_APPROVAL);
     await setPolicy(shared, systemAuthor(shared, orgId), orgId, document);
     const masterKey = await loadMasterKey(keyFile, { mayMake: false });
     const imap = { host: '127.0.0.1', port: dovecot.imap().port };
@@ -102,13 +102,13 @@ export class ApprovalCrashes {
   }
 
   /** Every message to the stores and the mail server without a crash, in order. */
-  async rehearse(action: CheckedAction): Promise<readonly Passed[]> {
+  async rehearse(action: ApprovedAction): Promise<readonly Passed[]> {
     // The first caller creates the keys of all principals' data.
     await this.#watchOnce(action);
     return await this.#watchOnce(action);
   }
 
-  async #watchOnce(action: CheckedAction): Promise<readonly Passed[]> {
+  async #watchOnce(action: ApprovedAction): Promise<readonly Passed[]> {
     const scene = await this.#arrange(action);
     const { leases } = this.#stage.home.shared;
     return await watchRun(
@@ -123,7 +123,7 @@ export class ApprovalCrashes {
   }
 
   /** Crashes at the point, restarts, repeats the requests until answered, then twice; reads the results. */
-  async crash(action: CheckedAction, point: CrashPoint): Promise<ApprovalWitness> {
+  async crash(action: ApprovedAction, point: CrashPoint): Promise<ApprovalWitness> {
     const scene = await this.#arrange(action);
     const told: ToldStep[] = [];
     await crashRun(this.#stage, point, (run, isOver) =>
@@ -150,7 +150,7 @@ export class ApprovalCrashes {
   /** The work of the workers and of a client that repeats its requests. Throws until it has ended. */
   async #goOn(run: GatewayRun, scene: Scene): Promise<void> {
     const { orgId } = this.#gateway.tokens;
-    await sweepOperations(run.ports, [{ operationId: this.#operationId(scene), orgId }]);
+    await settleOperation(run.ports, { operationId: this.#operationId(scene), orgId });
     const steps: ToldStep[] = [];
     await this.#askDecideCommit(run, scene, (step) => steps.push(step));
     const reply = steps.at(-1)?.reply;
@@ -188,19 +188,9 @@ export class ApprovalCrashes {
     ports: Ports,
     caller: Caller,
     key: string,
-    [capability, input]: readonly [capability: Capability, input: object],
+    call: readonly [capability: Capability, input: object],
   ): Promise<unknown> {
-    const request = { id: randomUUID(), surface: 'rest', idempotencyKey: key } as const;
-    const { output } = await invokeCapability({
-      capability,
-      input,
-      caller,
-      client: null,
-      registry: [],
-      ports,
-      request: { ...request, ifMatch: null, ifPosition: null, mcpSessionId: null },
-    });
-    return output;
+    return (await invokeAs(ports, caller, call, { idempotencyKey: key })).output;
   }
 
   #agent({ directory, clock }: Ports): Caller {
@@ -226,7 +216,7 @@ export class ApprovalCrashes {
     return this.#stage.home.shared.ids.idForKey('opn', orgId, agentId, keys.ask);
   }
 
-  async #arrange(action: CheckedAction): Promise<Scene> {
+  async #arrange(action: ApprovedAction): Promise<Scene> {
     const { locators, directory } = this.#stage.home.shared;
     const subject = randomUUID();
     const { uid, uidValidity } = await this.#watch((watched) => watched.arrive('INBOX', subject));

@@ -12,11 +12,10 @@ import type { StoredEvent } from '../../../commands/values/event.ts';
 import type { ApprovalStatus } from '../../../commands/operations/approval-state.ts';
 import { approvalStatusOf } from '../../../commands/operations/approval-reply.ts';
 import { operation } from '../../../commands/operations/operation.ts';
-import { expectAnswer } from './allowed-answer.ts';
 import { ApprovalCalls } from './approval-calls.ts';
 import { statusInStream } from './approval-invariants.ts';
 import * as model from './approval-model.ts';
-import type { ModelCheck } from './approval-model.ts';
+import type { ModelApproval } from './approval-model.ts';
 import type { Step, StepOf, Steps } from './approval-steps.ts';
 import {
   admit,
@@ -33,7 +32,7 @@ import { shortSleep } from '../fakes/short-sleep.ts';
 
 /** An approval of the model and the real one. */
 interface Pair {
-  readonly model: ModelCheck;
+  readonly model: ModelApproval;
   readonly real: Asked;
   readonly uid: number | null;
   readonly draftId: string | null;
@@ -105,7 +104,7 @@ export class ApprovalHistory {
     grant: async ({ grant }) => {
       if (this.#model.isRemoved) return;
       this.#model.grant = grant;
-      for (const { model: check } of this.pairs) check.isGrantGone = true;
+      for (const { model: approval } of this.pairs) approval.isGrantGone = true;
       await this.#world.grant(this.#ports, grant);
     },
     remove_mailbox: async () => {
@@ -113,44 +112,44 @@ export class ApprovalHistory {
       this.#model.isRemoved = true;
     },
     pass: async () => {
-      for (const { real, model: check } of this.pairs) {
+      for (const { real, model: approval } of this.pairs) {
         await this.#calls.pass(real);
-        model.pass(this.#model, check);
+        model.pass(this.#model, approval);
       }
     },
     vote: (step) =>
-      this.#with(step, async ({ model: check, real }) => {
+      this.#with(step, async ({ model: approval, real }) => {
         const content_hash = step.isRightHash ? real.contentHash : WRONG_HASH;
         const ballot = { decision: step.decision, content_hash, ...(step.hasReason ? { reason: 'so' } : {}) };
-        const refused = model.vote(this.#model, check, step);
+        const refused = model.vote(this.#model, approval, step);
         await expectAnswer(refused, this.#calls.vote(step.by, real, ballot), step);
       }),
     commit: (step) =>
-      this.#with(step, async ({ model: check, real }) => {
+      this.#with(step, async ({ model: approval, real }) => {
         const hash = { right: real.contentHash, wrong: WRONG_HASH, none: undefined }[step.hash];
-        const refused = model.commitBy(this.#model, check, step);
+        const refused = model.commitBy(this.#model, approval, step);
         await expectAnswer(refused, this.#calls.commit(step.by, real, hash), step);
       }),
     cancel: (step) =>
-      this.#with(step, async ({ model: check, real }) => {
-        const refused = model.cancelBy(this.#model, check, step.by);
+      this.#with(step, async ({ model: approval, real }) => {
+        const refused = model.cancelBy(this.#model, approval, step.by);
         await expectAnswer(refused, this.#calls.cancel(step.by, real), step);
       }),
     resolve: (step) =>
-      this.#with(step, async ({ model: check, real }) => {
-        const refused = model.resolve(check, step.word);
+      this.#with(step, async ({ model: approval, real }) => {
+        const refused = model.resolve(approval, step.word);
         await expectAnswer(refused, this.#calls.resolve('usr_olga', real, step.word), step);
       }),
     take_away: (step) =>
-      this.#with(step, ({ model: check, uid }) => {
-        if (!model.isOpen(check.status) || uid === null) return;
-        check.isTargetGone = true;
+      this.#with(step, ({ model: approval, uid }) => {
+        if (!model.isOpen(approval.status) || uid === null) return;
+        approval.isTargetGone = true;
         this.#world.server.mailbox.folder('INBOX').messages.delete(uid);
       }),
     draft: (step) => this.#with(step, (pair) => this.#changeDraft(step, pair)),
     wait: (step) =>
-      this.#with(step, ({ model: check }) => {
-        this.#wait(step.until, check);
+      this.#with(step, ({ model: approval }) => {
+        this.#wait(step.until, approval);
       }),
   };
 
@@ -161,11 +160,11 @@ export class ApprovalHistory {
   }
 
   async #changeDraft(step: StepOf<'draft'>, pair: Pair): Promise<void> {
-    const { model: check, draftId } = pair;
+    const { model: approval, draftId } = pair;
     if (draftId === null) return;
     const { change } = step;
     if (change !== 'send') {
-      const refused = model.changeDraft(this.#model, check, change === 'edit' ? 'open' : 'discarded');
+      const refused = model.changeDraft(this.#model, approval, change === 'edit' ? 'open' : 'discarded');
       await expectAnswer(refused, this.#onDraft(draftId, change), step);
     } else if (model.isOpen(this.modelStatus(pair)) && !this.#model.isRemoved) {
       await expectAnswer(['approval_pending'], this.#onDraft(draftId, change), step);
@@ -192,9 +191,9 @@ export class ApprovalHistory {
     const asking = this.#world.invoke(this.#ports, AGENT, [actOnEmail, input]);
     const refused = admission !== 'runs' && 'refused' in admission ? admission.refused : [];
     const reply = await expectAnswer(refused, asking, { do: 'ask', kind, mode });
-    if (reply === null || admission === 'runs' || !('check' in admission)) return;
-    const check = model.newCheck(this.#model, kind, isNamed, admission.check);
-    this.pairs.push({ model: check, real: askedBy(reply), uid, draftId });
+    if (reply === null || admission === 'runs' || !('approval' in admission)) return;
+    const approval = model.newApproval(this.#model, kind, isNamed, admission.approval);
+    this.pairs.push({ model: approval, real: askedBy(reply), uid, draftId });
   }
 
   /** A new message or draft to request something for. */
@@ -208,7 +207,7 @@ export class ApprovalHistory {
     return { operation, uid, draftId: null };
   }
 
-  #wait(until: Steps['wait']['until'], { expiresAt, commitAt }: ModelCheck): void {
+  #wait(until: Steps['wait']['until'], { expiresAt, commitAt }: ModelApproval): void {
     const { now } = this.#model;
     const target = {
       soon: now + 45_000,
@@ -249,8 +248,8 @@ export class ApprovalHistory {
     return approvalStatusOf(state, this.#clock.now());
   }
 
-  modelStatus({ model: check }: Pair): ApprovalStatus {
-    return model.statusAt(check, this.#model.now);
+  modelStatus({ model: approval }: Pair): ApprovalStatus {
+    return model.statusAt(approval, this.#model.now);
   }
 
   /** Null for an approval of messages. */
@@ -258,8 +257,8 @@ export class ApprovalHistory {
     return draftId === null ? null : (await loadAggregate(this.#ports.events, draft, draftId)).state.status;
   }
 
-  draftsAllowed({ model: check }: Pair): readonly string[] {
-    return model.draftsAt(check, this.#model.now);
+  draftsAllowed({ model: approval }: Pair): readonly string[] {
+    return model.draftsAt(approval, this.#model.now);
   }
 
   /** How often the mail server, or the submission server, executed it. */
@@ -268,9 +267,9 @@ export class ApprovalHistory {
   }
 
   /** True when the gateway has moved the message, or sent the mail. */
-  isDone({ uid, draftId, model: check }: Pair): boolean {
+  isDone({ uid, draftId, model: approval }: Pair): boolean {
     if (draftId !== null) return this.#world.sentOf(draftId) > 0;
-    if (check.isTargetGone || uid === null) return false;
+    if (approval.isTargetGone || uid === null) return false;
     return !this.#world.server.mailbox.folder('INBOX').messages.has(uid);
   }
 }
@@ -291,3 +290,25 @@ const ruleOf = (name: PolicyName): PolicyRule => ({
   when: { actions: ['archive', 'expunge', 'send'] },
   then: POLICIES[name],
 });
+
+/** The answer, or null for one of the refusals; none = it must succeed. Else throws, naming the step. */
+async function expectAnswer<Answer>(
+  refused: readonly string[],
+  asking: Promise<Answer>,
+  step: object,
+): Promise<Answer | null> {
+  try {
+    const answer = await asking;
+    if (refused.length > 0)
+      throw new Error(`${JSON.stringify(step)} is to be refused with ${refused.join(' or ')}`);
+    return answer;
+  } catch (error) {
+    if (error instanceof GatewayError && refused.includes(error.code)) return null;
+    if (error instanceof GatewayError)
+      throw new Error(
+        `${JSON.stringify(step)} met ${error.code}: ${error.message}; allowed: ${refused.join()}`,
+        { cause: error },
+      );
+    throw error;
+  }
+}

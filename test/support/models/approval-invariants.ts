@@ -143,7 +143,7 @@ function brokenBy(seen: Seen, event: StoredEvent, deciders: Deciders): readonly 
   const move = TABLE[type];
   const isIllegal = move !== undefined && !move.from.includes(seen.status);
   return [
-    ...rules([[`${type} of a check that is ${String(seen.status)}`, isIllegal]]),
+    ...rules([[`${type} of an approval that is ${String(seen.status)}`, isIllegal]]),
     ...(brokenOf[type]?.(seen, event, deciders) ?? []),
     ...(INTENTS.has(type) ? brokenIntent(seen, event) : []),
     ...(OUTCOMES.has(type) ? rules([[`${type} without a commit`, seen.status !== 'committing']]) : []),

@@ -7,7 +7,7 @@ import { isStricterNow, type Kind, type ModelWorld, rankOf, type Terms } from '.
 import { AGENT, type CallerId, PEOPLE, type PersonId } from '../worlds/approval-world.ts';
 
 /** One approval; times in milliseconds. `status` is that of its events: it may have expired since. */
-export interface ModelCheck {
+export interface ModelApproval {
   readonly kind: Kind;
   /** The message can be found again by its Message-ID. */
   readonly isNamed: boolean;
@@ -37,7 +37,7 @@ export const isOpen = (status: ApprovalStatus): boolean =>
   status === 'awaiting_approval' || status === 'pending_commit';
 
 /** Expiry applies on access. */
-export const statusAt = ({ status, expiresAt }: ModelCheck, now: number): ApprovalStatus =>
+export const statusAt = ({ status, expiresAt }: ModelApproval, now: number): ApprovalStatus =>
   isOpen(status) && expiresAt <= now ? 'expired' : status;
 
 /** `contract.md` 13: the refusal of a call that comes too early or too late. */
@@ -49,7 +49,7 @@ function refusalOf(status: ApprovalStatus): string {
     : 'approval_not_pending';
 }
 
-export function newCheck(world: ModelWorld, kind: Kind, isNamed: boolean, terms: Terms): ModelCheck {
+export function newApproval(world: ModelWorld, kind: Kind, isNamed: boolean, terms: Terms): ModelApproval {
   const isFree = terms.quorum === 0;
   return {
     kind,
@@ -77,20 +77,20 @@ export interface Ballot {
 }
 
 /** `contract.md` 3: visible to approvers, the person behind it, and holders of a grant on the mailbox. */
-const isVisible = ({ isRemoved }: ModelWorld, { terms }: ModelCheck, by: PersonId): boolean =>
+const isVisible = ({ isRemoved }: ModelWorld, { terms }: ModelApproval, by: PersonId): boolean =>
   !isRemoved || by === 'usr_olga' || (terms.quorum > 0 && rankOf(PEOPLE[by]) >= rankOf(terms.approver_role));
 
 /** In any state of the approval. */
 function refusedVote(
   world: ModelWorld,
-  check: ModelCheck,
+  approval: ModelApproval,
   { by, decision, isRightHash, hasReason }: Ballot,
 ): readonly string[] {
-  const { approver_role, exclude_owner } = check.terms;
+  const { approver_role, exclude_owner } = approval.terms;
   const rules: readonly (readonly [code: string, isBroken: boolean])[] = [
     ['invalid_request', decision === 'reject' && !hasReason],
     ['insufficient_scope', rankOf(PEOPLE[by]) < 0],
-    ['not_found', !isVisible(world, check, by)],
+    ['not_found', !isVisible(world, approval, by)],
     ['not_an_approver', rankOf(PEOPLE[by]) < rankOf(approver_role)],
     ['self_approval_forbidden', exclude_owner && by === 'usr_olga'],
     ['version_conflict', !isRightHash],
@@ -100,54 +100,54 @@ function refusedVote(
 
 const UNSEEN: ReadonlySet<string> = new Set(['invalid_request', 'insufficient_scope', 'not_found']);
 
-const isGroundGone = ({ isRemoved }: ModelWorld, { isGrantGone }: ModelCheck): boolean =>
+const isGroundGone = ({ isRemoved }: ModelWorld, { isGrantGone }: ModelApproval): boolean =>
   isRemoved || isGrantGone;
 
-function endLost(world: ModelWorld, check: ModelCheck): void {
-  if (isOpen(statusAt(check, world.now))) invalidate(check);
+function endLost(world: ModelWorld, approval: ModelApproval): void {
+  if (isOpen(statusAt(approval, world.now))) invalidate(approval);
 }
 
-export function vote(world: ModelWorld, check: ModelCheck, ballot: Ballot): readonly string[] {
-  const refused = refusedVote(world, check, ballot);
+export function vote(world: ModelWorld, approval: ModelApproval, ballot: Ballot): readonly string[] {
+  const refused = refusedVote(world, approval, ballot);
   // A caller who may see it causes the gateway to notice what ended it.
-  if (!refused.some((code) => UNSEEN.has(code)) && isGroundGone(world, check)) endLost(world, check);
+  if (!refused.some((code) => UNSEEN.has(code)) && isGroundGone(world, approval)) endLost(world, approval);
   if (refused.length > 0) return refused;
   const { by, decision } = ballot;
-  const earlier = check.votes.get(by);
+  const earlier = approval.votes.get(by);
   // A vote counts once; a repeat changes nothing, but the gateway notices what is due.
   if (earlier === decision) {
-    commitDue(world, check);
+    commitDue(world, approval);
     return [];
   }
-  const status = statusAt(check, world.now);
-  const isVetoed = status === 'pending_commit' && decision === 'reject' && check.terms.quorum > 0;
+  const status = statusAt(approval, world.now);
+  const isVetoed = status === 'pending_commit' && decision === 'reject' && approval.terms.quorum > 0;
   if (status !== 'awaiting_approval' && !isVetoed) return [refusalOf(status)];
   if (earlier !== undefined) return ['conflict'];
-  check.votes.set(by, decision);
-  if (decision === 'reject') check.status = 'rejected';
-  else if (check.votes.size === check.terms.quorum) grant(world, check);
+  approval.votes.set(by, decision);
+  if (decision === 'reject') approval.status = 'rejected';
+  else if (approval.votes.size === approval.terms.quorum) grant(world, approval);
   return [];
 }
 
-const end = (check: ModelCheck, status: ApprovalStatus): object =>
-  Object.assign(check, { status, commitAt: null });
+const end = (approval: ModelApproval, status: ApprovalStatus): object =>
+  Object.assign(approval, { status, commitAt: null });
 
-function grant(world: ModelWorld, check: ModelCheck): void {
-  const { commit_ttl, auto_commit, undo_seconds } = check.terms;
-  check.status = 'pending_commit';
-  check.expiresAt = world.now + commit_ttl * 1_000;
-  if (auto_commit) schedule(check, world.now + undo_seconds * 1_000);
-  commitDue(world, check);
+function grant(world: ModelWorld, approval: ModelApproval): void {
+  const { commit_ttl, auto_commit, undo_seconds } = approval.terms;
+  approval.status = 'pending_commit';
+  approval.expiresAt = world.now + commit_ttl * 1_000;
+  if (auto_commit) schedule(approval, world.now + undo_seconds * 1_000);
+  commitDue(world, approval);
 }
 
-function commitDue(world: ModelWorld, check: ModelCheck): void {
-  const isDue = check.commitAt !== null && check.commitAt <= world.now;
-  if (isDue && statusAt(check, world.now) === 'pending_commit') commit(world, check, true);
+function commitDue(world: ModelWorld, approval: ModelApproval): void {
+  const isDue = approval.commitAt !== null && approval.commitAt <= world.now;
+  if (isDue && statusAt(approval, world.now) === 'pending_commit') commit(world, approval, true);
 }
 
-function schedule(check: ModelCheck, at: number): void {
-  check.commitAt = at;
-  check.expiresAt = Math.max(check.expiresAt, at + LATE_BY_MS);
+function schedule(approval: ModelApproval, at: number): void {
+  approval.commitAt = at;
+  approval.expiresAt = Math.max(approval.expiresAt, at + LATE_BY_MS);
 }
 
 /** A grant on the mailbox allows both; a removed mailbox has none. */
@@ -155,9 +155,9 @@ const lacksGrant = ({ grant, isRemoved }: ModelWorld, by: CallerId): boolean =>
   isRemoved || (by === AGENT && grant === 'none');
 
 /** `contract.md` 9: too late from the commit on. */
-export function cancelBy(world: ModelWorld, check: ModelCheck, by: CallerId): readonly string[] {
+export function cancelBy(world: ModelWorld, approval: ModelApproval, by: CallerId): readonly string[] {
   // The person it was requested for may cancel it, whatever happened to the grant.
-  if (by === 'usr_olga' || !lacksGrant(world, by)) return cancel(world, check);
+  if (by === 'usr_olga' || !lacksGrant(world, by)) return cancel(world, approval);
   return ['insufficient_scope', 'not_found'];
 }
 
@@ -165,56 +165,57 @@ const BEGUN: ReadonlySet<ApprovalStatus> = new Set(['committed', 'commit_failed'
 
 export function commitBy(
   world: ModelWorld,
-  check: ModelCheck,
+  approval: ModelApproval,
   { by, hash }: { readonly by: CallerId; readonly hash: 'right' | 'wrong' | 'none' },
 ): readonly string[] {
   if (lacksGrant(world, by)) return ['insufficient_scope', 'not_found'];
   if (hash === 'wrong') return ['version_conflict'];
   // An automatic commit answers with its outcome.
-  if (check.terms.auto_commit && BEGUN.has(check.status)) return [];
-  return commit(world, check, false);
+  if (approval.terms.auto_commit && BEGUN.has(approval.status)) return [];
+  return commit(world, approval, false);
 }
 
-function cancel(world: ModelWorld, check: ModelCheck): readonly string[] {
-  const status = statusAt(check, world.now);
+function cancel(world: ModelWorld, approval: ModelApproval): readonly string[] {
+  const status = statusAt(approval, world.now);
   if (status === 'cancelled') return [];
   if (!isOpen(status)) return [refusalOf(status)];
-  end(check, 'cancelled');
+  end(approval, 'cancelled');
   return [];
 }
 
 /** `isOwn`: the gateway commits automatically because the time has come. */
-function commit(world: ModelWorld, check: ModelCheck, isOwn: boolean): readonly string[] {
-  const status = statusAt(check, world.now);
+function commit(world: ModelWorld, approval: ModelApproval, isOwn: boolean): readonly string[] {
+  const status = statusAt(approval, world.now);
   if (status !== 'pending_commit') return [refusalOf(status)];
-  if (isGroundGone(world, check) || isStricterNow(world.policy, check.terms)) return invalidate(check);
-  const isDue = check.commitAt !== null && check.commitAt <= world.now;
-  if (check.terms.undo_seconds > 0 && check.attempts === 0 && !isDue) {
-    if (check.commitAt === null) schedule(check, world.now + check.terms.undo_seconds * 1_000);
+  if (isGroundGone(world, approval) || isStricterNow(world.policy, approval.terms))
+    return invalidate(approval);
+  const isDue = approval.commitAt !== null && approval.commitAt <= world.now;
+  if (approval.terms.undo_seconds > 0 && approval.attempts === 0 && !isDue) {
+    if (approval.commitAt === null) schedule(approval, world.now + approval.terms.undo_seconds * 1_000);
     return [];
   }
-  check.commitAt = null;
-  check.attempts += 1;
-  check.startedAt = world.now;
-  check.firstStartedAt ??= world.now;
-  if (world.course === 'away') return putOff(world, check, isOwn);
-  return execute(world, check);
+  approval.commitAt = null;
+  approval.attempts += 1;
+  approval.startedAt = world.now;
+  approval.firstStartedAt ??= world.now;
+  if (world.course === 'away') return putOff(world, approval, isOwn);
+  return execute(world, approval);
 }
 
-function invalidate(check: ModelCheck): readonly string[] {
-  end(check, 'invalidated');
+function invalidate(approval: ModelApproval): readonly string[] {
+  end(approval, 'invalidated');
   return ['approval_invalidated', 'selection_changed'];
 }
 
 /** Nothing happened, and a retry is possible for a day; automatic where the gateway commits automatically. */
-function putOff(world: ModelWorld, check: ModelCheck, isRetried: boolean): readonly string[] {
-  check.status = 'pending_commit';
-  check.expiresAt = check.startedAt + DAY_MS;
-  const pause = RETRY_AFTER_MS[Math.min(check.attempts, RETRY_AFTER_MS.length) - 1] ?? 0;
+function putOff(world: ModelWorld, approval: ModelApproval, isRetried: boolean): readonly string[] {
+  approval.status = 'pending_commit';
+  approval.expiresAt = approval.startedAt + DAY_MS;
+  const pause = RETRY_AFTER_MS[Math.min(approval.attempts, RETRY_AFTER_MS.length) - 1] ?? 0;
   const at = world.now + pause;
-  const isInTime = at <= (check.firstStartedAt ?? 0) + DAY_MS;
-  if (check.kind === 'send') return putSendOff(check, isInTime ? at : null);
-  if (isRetried && isInTime) schedule(check, at);
+  const isInTime = at <= (approval.firstStartedAt ?? 0) + DAY_MS;
+  if (approval.kind === 'send') return putSendOff(approval, isInTime ? at : null);
+  if (isRetried && isInTime) schedule(approval, at);
   return ['mailbox_unavailable'];
 }
 
@@ -222,43 +223,43 @@ function putOff(world: ModelWorld, check: ModelCheck, isRetried: boolean): reado
  * `contract.md` 7: a send is always retried automatically, and fails permanently a day after its first
  * attempt.
  */
-function putSendOff(check: ModelCheck, at: number | null): readonly string[] {
-  if (at !== null) schedule(check, at);
-  else check.status = 'commit_failed';
+function putSendOff(approval: ModelApproval, at: number | null): readonly string[] {
+  if (at !== null) schedule(approval, at);
+  else approval.status = 'commit_failed';
   return at === null ? ['mailbox_unavailable', 'provider_rejected'] : ['provider_timeout'];
 }
 
-function execute(world: ModelWorld, check: ModelCheck): readonly string[] {
-  if (check.isTargetGone) {
-    check.attempts -= 1;
-    return invalidate(check);
+function execute(world: ModelWorld, approval: ModelApproval): readonly string[] {
+  if (approval.isTargetGone) {
+    approval.attempts -= 1;
+    return invalidate(approval);
   }
   const { course } = world;
-  check.isDone = course === 'fine' || course === 'lost_done';
+  approval.isDone = course === 'fine' || course === 'lost_done';
   if (course === 'lost_undone' || course === 'lost_done') {
-    check.status = 'commit_unknown';
-    return check.kind === 'send' ? ['outcome_unknown'] : [];
+    approval.status = 'commit_unknown';
+    return approval.kind === 'send' ? ['outcome_unknown'] : [];
   }
-  if (course === 'never' && check.kind === 'send') {
-    check.status = 'commit_failed';
+  if (course === 'never' && approval.kind === 'send') {
+    approval.status = 'commit_failed';
     return ['provider_rejected'];
   }
-  check.isDone = true;
-  check.status = 'committed';
+  approval.isDone = true;
+  approval.status = 'committed';
   return [];
 }
 
 /** The draft of an approval no longer equals what was to be approved: edited or discarded. */
 export function changeDraft(
   world: ModelWorld,
-  check: ModelCheck,
+  approval: ModelApproval,
   to: 'open' | 'discarded',
 ): readonly string[] {
   if (world.isRemoved) return ['not_found', 'insufficient_scope'];
-  if (check.status === 'committed' || check.status === 'commit_unknown') return ['draft_locked'];
-  if (check.draft === 'discarded') return to === 'discarded' ? [] : ['draft_locked'];
-  check.draft = to;
-  if (isOpen(statusAt(check, world.now))) end(check, to === 'open' ? 'superseded' : 'invalidated');
+  if (approval.status === 'committed' || approval.status === 'commit_unknown') return ['draft_locked'];
+  if (approval.draft === 'discarded') return to === 'discarded' ? [] : ['draft_locked'];
+  approval.draft = to;
+  if (isOpen(statusAt(approval, world.now))) end(approval, to === 'open' ? 'superseded' : 'invalidated');
   return [];
 }
 
@@ -278,32 +279,32 @@ const DRAFT_OF: Readonly<Record<ApprovalStatus, readonly string[]>> = {
 };
 
 /** `contract.md` 10: the possible states of the draft while its approval exists. */
-export const draftsAt = (check: ModelCheck, now: number): readonly string[] =>
-  check.draft === null ? DRAFT_OF[statusAt(check, now)] : [check.draft];
+export const draftsAt = (approval: ModelApproval, now: number): readonly string[] =>
+  approval.draft === null ? DRAFT_OF[statusAt(approval, now)] : [approval.draft];
 
 /** The automatic work of the gateway on an approval. */
-export function pass(world: ModelWorld, check: ModelCheck): void {
-  const isMissed = check.isTargetGone && check.kind !== 'send' && world.course !== 'away';
-  if (isGroundGone(world, check) || isMissed) endLost(world, check);
-  commitDue(world, check);
-  reconcile(world, check);
+export function pass(world: ModelWorld, approval: ModelApproval): void {
+  const isMissed = approval.isTargetGone && approval.kind !== 'send' && world.course !== 'away';
+  if (isGroundGone(world, approval) || isMissed) endLost(world, approval);
+  commitDue(world, approval);
+  reconcile(world, approval);
 }
 
 /** The mailbox was read: every outcome it shows is recorded. */
-function reconcile(world: ModelWorld, check: ModelCheck): void {
-  const isTold = check.status !== 'commit_unknown' || check.kind === 'send';
+function reconcile(world: ModelWorld, approval: ModelApproval): void {
+  const isTold = approval.status !== 'commit_unknown' || approval.kind === 'send';
   if (isTold || world.isRemoved || world.course === 'away') return;
-  if (check.isDone) {
+  if (approval.isDone) {
     // Without a Message-ID a moved message cannot be found; for an expunge its absence is the whole outcome.
-    if (check.isNamed || check.kind === 'expunge') check.status = 'committed';
+    if (approval.isNamed || approval.kind === 'expunge') approval.status = 'committed';
     return;
   }
-  putOff(world, check, check.terms.auto_commit || check.terms.undo_seconds > 0);
+  putOff(world, approval, approval.terms.auto_commit || approval.terms.undo_seconds > 0);
 }
 
 /** A person settles an unknown outcome. */
-export function resolve(check: ModelCheck, word: 'done' | 'not_done'): readonly string[] {
-  if (check.status !== 'commit_unknown') return ['conflict'];
-  end(check, word === 'done' ? 'committed' : 'commit_failed');
+export function resolve(approval: ModelApproval, word: 'done' | 'not_done'): readonly string[] {
+  if (approval.status !== 'commit_unknown') return ['conflict'];
+  end(approval, word === 'done' ? 'committed' : 'commit_failed');
   return [];
 }

@@ -1,6 +1,6 @@
 /** Pairs of calls on one approval at the same moment in two gateways, and their possible outcomes. */
 import { setTimeout } from 'node:timers/promises';
-import { endOverdue } from '../../../commands/approvals/commit-due.ts';
+import { endOverdue } from '../../../commands/approvals/invalidate-missing-targets.ts';
 import { discardDraftCapability } from '../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../commands/drafts/edit-draft.ts';
 import { sendDraftCapability } from '../../../commands/sending/send-draft.ts';

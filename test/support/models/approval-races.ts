@@ -166,7 +166,7 @@ export class RaceWorld implements AsyncDisposable {
     const effects = uid === null ? this.world.sentOf(draftId ?? '') : (this.#writes.get(uid) ?? 0);
     const wanted = status === 'committed' ? 1 : 0;
     return [
-      ...(effects === wanted ? [] : [`${String(effects)} effects of a check that is ${String(status)}`]),
+      ...(effects === wanted ? [] : [`${String(effects)} effects of an approval that is ${String(status)}`]),
       ...(this.#unannounced.has(operationId) ? ['an effect without a commit'] : []),
     ];
   }

@@ -63,7 +63,7 @@ export interface Terms {
 const SILENT = require();
 
 /** `contract.md` 8: where the rule is silent the mode decides; what policy allows requires no approval. */
-export function termsOf(mode: Mode, policy: PolicyName): Terms {
+function termsOf(mode: Mode, policy: PolicyName): Terms {
   const effect: PolicyEffect = POLICIES[policy];
   const rule = effect.decision === 'require' ? effect : SILENT;
   const { approver_role, exclude_owner, decision_ttl, commit_ttl } = rule;
@@ -99,7 +99,7 @@ export function isStricterNow(policy: PolicyName, terms: Terms): boolean {
 }
 
 /** `refused`: the possible error codes. */
-export type Admission = { readonly refused: readonly string[] } | { readonly check: Terms } | 'runs';
+export type Admission = { readonly refused: readonly string[] } | { readonly approval: Terms } | 'runs';
 
 /** The table of `contract.md` 6; an unavailable mail server affects every request that must read messages. */
 export function admit(world: ModelWorld, kind: Kind, mode: Mode): Admission {
@@ -114,10 +114,10 @@ export function admit(world: ModelWorld, kind: Kind, mode: Mode): Admission {
 function admitByPolicy(policy: PolicyName, kind: Kind, mode: Mode): Admission {
   const { decision }: PolicyEffect = POLICIES[policy];
   if (decision === 'deny') return { refused: ['policy_denied'] };
-  const isChecked = decision === 'require' || kind === 'expunge';
-  if (mode === 'execute' && isChecked) return { refused: ['approval_required'] };
-  if (!isChecked && mode !== 'request_approval' && mode !== 'prepare') return 'runs';
+  const needsApproval = decision === 'require' || kind === 'expunge';
+  if (mode === 'execute' && needsApproval) return { refused: ['approval_required'] };
+  if (!needsApproval && mode !== 'request_approval' && mode !== 'prepare') return 'runs';
   const asked = kind === 'expunge' && mode === 'execute_or_request_approval' ? 'prepare' : mode;
   const terms = termsOf(asked, policy);
-  return eligible(terms).length < terms.quorum ? { refused: ['no_eligible_approver'] } : { check: terms };
+  return eligible(terms).length < terms.quorum ? { refused: ['no_eligible_approver'] } : { approval: terms };
 }

@@ -4,7 +4,7 @@ import type { Filter } from '../../../commands/mail/mail-filter.ts';
 import type { Address, FetchedMessage } from '../../../commands/mail/message.ts';
 
 const words = ['alpha', 'Äpfel', 'naïve', 'Straße', 'ΟΔΟΣ', 'beta', 'Zürich', 'x'];
-export const wordArbitrary = fc.constantFrom(...words);
+const wordArbitrary = fc.constantFrom(...words);
 const people: readonly Address[] = [
   { name: 'Anna Müller', email: 'anna@example.com' },
   { name: null, email: 'bob@Example.org' },

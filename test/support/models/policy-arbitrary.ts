@@ -1,7 +1,7 @@
 /** Random policies and requests over few values, so that rules often match. */
 import fc from 'fast-check';
 import { APPROVER_ROLES, type Policy, type PolicyEffect } from '../../../commands/values/policy-document.ts';
-import type { PolicyFacts } from '../../../commands/policy/policy-facts.ts';
+import type { PolicyFacts } from '../../../commands/policy/decide-policy.ts';
 
 const ACTIONS = ['send', 'move', 'trash', 'expunge', 'set_flags'] as const;
 const DOMAINS = ['own.example', 'mail.own.example', 'other.example'] as const;

@@ -6,12 +6,16 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { appendFacts, loadAggregate, streamOf } from '../../../commands/kernel/decide-and-append.ts';
+import {
+  appendFacts,
+  loadAggregate,
+  streamOf,
+  systemAuthor,
+} from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { draft } from '../../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../../commands/sending/freeze-draft.ts';
-import { fileSentCopy, type UnfiledCopy } from '../../../commands/sending/file-sent-copy.ts';
+import { fileSentCopy, type UnfiledCopy } from '../../../commands/sending/sent-copy.ts';
 import { settleSend } from '../../../commands/sending/settle-send.ts';
 import { loadMasterKey } from '../../../infra/security/key-file.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
@@ -28,10 +32,10 @@ import { SendingWorld } from '../worlds/sending-world.ts';
 import { signInOwner } from '../worlds/sign-in.ts';
 
 /** The crashed work: the request, the request with an approval, or the later filing of the copy. */
-export type CrashedWork = 'send' | 'checked_send' | 'file_copy';
+export type CrashedWork = 'send' | 'approved_send' | 'file_copy';
 
 /** Sends to it wait for a person, and the vote commits them. */
-const CHECKED_DOMAIN = 'checked.example';
+const APPROVED_DOMAIN = 'approved.example';
 
 interface Scene {
   readonly draftId: string;
@@ -89,7 +93,7 @@ export class SendCrashes {
     const home = { databaseUrl, eventStoreUrl, imapPort, smtpPort: server.port, masterKey, shared };
     const owner = await signInOwner(world.gateway);
     const rules = [
-      { id: 'checked', when: { recipient_domains: [CHECKED_DOMAIN] }, then: { decision: 'require' } },
+      { id: 'needs_approval', when: { recipient_domains: [APPROVED_DOMAIN] }, then: { decision: 'require' } },
       { id: 'people', when: { actors: ['delegated'] }, then: { decision: 'allow' } },
     ];
     const put = await owner.rest('PUT', '/org/policy', { rules });
@@ -163,14 +167,14 @@ export class SendCrashes {
     return fileSentCopy(unwaiting(run.ports), this.#unfiled(scene)).then(() => null);
   }
 
-  #ask({ ports }: GatewayRun, work: 'send' | 'checked_send', scene: Scene): Promise<ToldSend> {
+  #ask({ ports }: GatewayRun, work: 'send' | 'approved_send', scene: Scene): Promise<ToldSend> {
     return work === 'send'
       ? askToSend(ports, this.#senders, scene)
       : askAndApprove(ports, this.#senders, scene, this.#world.mailboxId);
   }
 
   async #arrange(work: CrashedWork): Promise<Scene> {
-    const domain = work === 'checked_send' ? CHECKED_DOMAIN : 'example.com';
+    const domain = work === 'approved_send' ? APPROVED_DOMAIN : 'example.com';
     const { id, subject } = await this.#world.draft([`bob@${domain}`]);
     const scene = { draftId: id, subject, key: randomUUID() };
     if (work === 'file_copy') await this.#sent(scene);
@@ -206,10 +210,10 @@ export class SendCrashes {
   }
 
   /** Repeats the request until its answer is final; unknown is an answer. */
-  #settle(run: GatewayRun, work: 'send' | 'checked_send', scene: Scene): Promise<ToldSend> {
+  #settle(run: GatewayRun, work: 'send' | 'approved_send', scene: Scene): Promise<ToldSend> {
     const operationId = this.#operationId(scene);
     return eventually(async () => {
-      if (work === 'checked_send') await passOver(run.ports, operationId, scene.draftId);
+      if (work === 'approved_send') await passOver(run.ports, operationId, scene.draftId);
       else await settleSend(run.ports, { operationId, orgId: null });
       const answer = await this.#ask(run, work, scene);
       if (NOT_YET.has(answer.code)) throw new Error(answer.code);

@@ -7,7 +7,7 @@ import { happened, sampleAuthor, sealSample } from './event-author.ts';
 import { AGENT, MAILBOX, ORG } from './sample-history.ts';
 import { SAMPLE_EVENTS } from './sample-events.ts';
 
-export interface SampleCheck {
+export interface SampleApproval {
   readonly requester?: string;
   readonly orgId?: string;
   readonly mailboxId?: string;
@@ -18,19 +18,19 @@ export interface SampleCheck {
 }
 
 /** An author who acts without a person at the keyboard. */
-export const authorOf = (id: string, orgId = ORG): Author =>
+const authorOf = (id: string, orgId = ORG): Author =>
   sampleAuthor(orgId, {
     actor: { type: id.startsWith('agt') ? 'agent' : 'person', id, token_id: null, session_id: null },
   });
 
-export const IN_A_DAY = new Date(Date.now() + 86_400_000).toISOString();
+const IN_A_DAY = new Date(Date.now() + 86_400_000).toISOString();
 
 /** The first append of an operation that must wait. */
-export const requestFacts = (check: SampleCheck = {}): readonly Fact<AnyEvent>[] => [
+export const requestFacts = (approval: SampleApproval = {}): readonly Fact<AnyEvent>[] => [
   {
     type: 'OperationSubmitted',
     data: {
-      mailbox_id: check.mailboxId ?? MAILBOX,
+      mailbox_id: approval.mailboxId ?? MAILBOX,
       capability: 'archive',
       fingerprint: 'f',
       mode: 'request_approval',
@@ -45,20 +45,24 @@ export const requestFacts = (check: SampleCheck = {}): readonly Fact<AnyEvent>[]
     type: 'ApprovalRequested',
     data: {
       ...SAMPLE_EVENTS.ApprovalRequested,
-      action: check.draftId === undefined ? 'archive' : 'send_draft',
-      draft_id: check.draftId ?? null,
+      action: approval.draftId === undefined ? 'archive' : 'send_draft',
+      draft_id: approval.draftId ?? null,
       manifest: sealSample('{}'),
-      expires_at: check.expiresAt ?? IN_A_DAY,
-      supersedes: check.supersedes ?? null,
-      terms: { ...SAMPLE_EVENTS.ApprovalRequested.terms, ...check.terms },
+      expires_at: approval.expiresAt ?? IN_A_DAY,
+      supersedes: approval.supersedes ?? null,
+      terms: { ...SAMPLE_EVENTS.ApprovalRequested.terms, ...approval.terms },
     },
   },
 ];
 
 /** Requests `opn_<name>`; the approval is `chk_<name>`. */
-export async function askedFor(events: EventStore, name: string, check: SampleCheck = {}): Promise<void> {
-  const author = authorOf(check.requester ?? AGENT, check.orgId);
-  await happened(events, `operation-opn_${name}`, requestFacts(check), author);
+export async function askedFor(
+  events: EventStore,
+  name: string,
+  approval: SampleApproval = {},
+): Promise<void> {
+  const author = authorOf(approval.requester ?? AGENT, approval.orgId);
+  await happened(events, `operation-opn_${name}`, requestFacts(approval), author);
 }
 
 /** Later events in the stream of `opn_<name>`, with the sample's values as defaults. */

@@ -15,7 +15,7 @@ export const AGENT_GRANT = 'grt_00000000000000000000000002';
 const host = { host: 'mail.example', port: 993, security: 'tls' as const };
 const terms = { folder_roles: null, expires_at: null, quotas: null };
 
-export const tokenIssued: Fact<AnyEvent> = {
+const tokenIssued: Fact<AnyEvent> = {
   type: 'TokenIssued',
   data: {
     principal_id: OWNER,

@@ -4,13 +4,12 @@ import { access, chown, constants, mkdir, readFile, rm, writeFile } from 'node:f
 import { connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { pollUntil } from '../../../infra/postgres/embedded/poll-until.ts';
-import { lookUpProcess } from '../../../infra/postgres/embedded/process-facts.ts';
+import { lookUpProcess, pollUntil } from '../../../infra/postgres/embedded/process-facts.ts';
 import { serverAccount } from '../../../infra/postgres/embedded/server-account.ts';
 import {
   type DovecotAccount,
-  type DovecotPorts,
   dovecotConfig,
+  type DovecotPorts,
   type DovecotSettings,
 } from './dovecot-config.ts';
 

@@ -86,7 +86,7 @@ export class TestDovecot {
 }
 
 /** Starts a server on which every user name is a mailbox with `PASSWORD`; null without Dovecot. */
-export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot | null> {
+async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot | null> {
   const program = await ensureDovecot();
   if (program === null) return null;
   // Below the real temp folder, which every account may enter: under root another account owns the mail.

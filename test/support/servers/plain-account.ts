@@ -51,16 +51,9 @@ export class PlainAccount extends LabelledAccount {
     }
   }
 
-  override deliver({ raw, labels, flags = [], receivedAt = new Date() }: Delivered): LabelledMessage {
+  override deliver({ labels, ...delivered }: Delivered): LabelledMessage {
     const [path = 'INBOX'] = labels;
-    const message = {
-      id: this.nextId,
-      raw: Buffer.from(raw),
-      receivedAt: new Date(Math.floor(receivedAt.getTime() / 1_000) * 1_000),
-      flags: new Set(flags),
-      modseq: 0,
-    };
-    this.nextId += 1n;
+    const message = this.newMessage(delivered);
     this.show(message, this.folder(path));
     this.tell();
     return message;

@@ -57,7 +57,7 @@ export async function testDatabase(options: { migrated?: boolean } = {}): Promis
 }
 
 /** Ends this process's server and removes its folder; the next `testDatabase` starts another. */
-export async function stopTestPostgres(): Promise<void> {
+async function stopTestPostgres(): Promise<void> {
   const running = server;
   server = null;
   if (running === null) return;

@@ -8,7 +8,7 @@ export interface Copy {
   readonly path: string;
 }
 
-export const WATCHED_FOLDERS = ['INBOX', 'Work', 'Archive'] as const;
+const WATCHED_FOLDERS = ['INBOX', 'Work', 'Archive'] as const;
 
 export class WatchedMailbox {
   readonly #client: ImapFlow;

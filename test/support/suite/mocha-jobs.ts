@@ -30,12 +30,15 @@ export function longJobs(): readonly Job[] {
   return files.map((file) => mochaJob(file, [file], LONG_TIMEOUT_MS));
 }
 
-const hasLongForm = (file: string): boolean => readFileSync(file, 'utf8').includes('support/long.ts');
+const imports = (file: string, pattern: RegExp): boolean => pattern.test(readFileSync(file, 'utf8'));
+
+const hasLongForm = (file: string): boolean => imports(file, /\/support\/suite\/long\.ts'/);
 
 const startsGateways = (file: string): boolean =>
-  /support\/(gateway-process|replica-set|run-command)\.ts/.test(readFileSync(file, 'utf8'));
+  imports(file, /\/support\/(worlds\/(gateway-process|replica-set)|servers\/run-command)\.ts'/);
 
-const factsOf = (path: string): TestFile => ({
+/** What the grouping reads of a test file. */
+export const factsOf = (path: string): TestFile => ({
   path,
   bytes: statSync(path).size,
   isLengthy: hasLongForm(path) || startsGateways(path),

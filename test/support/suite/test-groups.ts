@@ -18,7 +18,7 @@ const GATHERED_BYTES = 60_000;
 
 /**
  * `test/unit` is quick and forms one group. Elsewhere a file of `test/e2e` or a folder joins its neighbours,
- * or runs alone when lengthy or large. Lengthy groups come first, then the largest: nothing long is last.
+ * or runs alone when large. Groups with a lengthy file come first, then the largest: nothing long is last.
  */
 export function groupTests(files: readonly TestFile[]): readonly TestGroup[] {
   const units = Map.groupBy(files, ({ path }) => unitOf(path));
@@ -47,7 +47,7 @@ function gather(units: readonly TestGroup[]): readonly TestGroup[] {
   for (const unit of units) {
     const part = partOf(unit.name);
     const joined = join(open.get(part), unit);
-    if (isLengthy(unit) || bytesOf(unit) > GATHERED_BYTES) groups.push(unit);
+    if (bytesOf(unit) > GATHERED_BYTES) groups.push(unit);
     else if (bytesOf(joined) <= GATHERED_BYTES) open.set(part, joined);
     else {
       groups.push(...[open.get(part) ?? []].flat());

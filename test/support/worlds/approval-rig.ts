@@ -15,7 +15,7 @@ import { WORLD_NOW } from './access-world.ts';
 import { type OperationRig, operationRig, type RigOptions } from './operation-rig.ts';
 import { policyEntry } from '../samples/policy-entry.ts';
 
-export interface CheckRig extends OperationRig {
+export interface ApprovalRig extends OperationRig {
   /** Sets the clock to this many seconds after the beginning. */
   at(seconds: number): void;
   /** Sets the organisation's rules as a new version. */
@@ -30,13 +30,13 @@ export interface CheckRig extends OperationRig {
 }
 
 /** Requires one approver for archive and expunge; nothing is committed automatically. */
-export const CHECKED = {
-  id: 'checked',
+export const NEEDS_APPROVAL = {
+  id: 'needs_approval',
   when: { actions: ['archive', 'expunge'] },
   then: { decision: 'require', auto_commit: false },
 };
 
-export function checkRig(options: RigOptions = {}): CheckRig {
+export function approvalRig(options: RigOptions = {}): ApprovalRig {
   const rig = operationRig(options);
   const { ports } = rig;
   const { state } = ports.directory;
@@ -44,12 +44,12 @@ export function checkRig(options: RigOptions = {}): CheckRig {
   const roles = state.roles as Map<string, Role>;
   const people = state.people as Map<string, PersonEntry>;
   let version = 0;
-  const rules: CheckRig['rules'] = (...all) => {
+  const rules: ApprovalRig['rules'] = (...all) => {
     version += 1;
     const entry = policyEntry(all, { version });
     policies.set(entry.id, entry);
   };
-  rules(CHECKED);
+  rules(NEEDS_APPROVAL);
   return {
     ...rig,
     at: (seconds) => {

@@ -8,7 +8,6 @@ import type { Capability } from '../../../commands/kernel/capability.ts';
 import { appendFacts } from '../../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../../commands/values/errors.ts';
 import type { Fact } from '../../../commands/values/event.ts';
-import { invokeCapability } from '../../../commands/kernel/invoke-capability.ts';
 import { callerBehind } from '../../../commands/kernel/live-caller.ts';
 import type { PolicyRule } from '../../../commands/values/policy-document.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
@@ -21,6 +20,7 @@ import type { Deciders } from '../models/approval-invariants.ts';
 import { happened, sampleAuthor } from '../samples/event-author.ts';
 import { FakeSubmission } from '../fakes/fake-submission.ts';
 import { SharedMailServer } from '../fakes/shared-mail-server.ts';
+import { invokeAs } from './invoke-as.ts';
 
 export const ORG = 'org_1';
 export const MAILBOX = 'mbx_1';
@@ -147,25 +147,10 @@ export class ApprovalWorld {
   async invoke<Output = OperationReply>(
     ports: Ports,
     by: CallerId,
-    [capability, input]: readonly [capability: Capability, input: object],
+    call: readonly [capability: Capability, input: object],
     key: string | null = randomUUID(),
   ): Promise<Output> {
-    const { output } = await invokeCapability({
-      capability,
-      input,
-      caller: this.caller(ports, by),
-      client: null,
-      registry: [],
-      ports,
-      request: {
-        id: `req_${randomUUID()}`,
-        surface: 'rest',
-        idempotencyKey: key,
-        ifMatch: null,
-        ifPosition: null,
-        mcpSessionId: null,
-      },
-    });
+    const { output } = await invokeAs(ports, this.caller(ports, by), call, { idempotencyKey: key });
     return output as Output;
   }
 

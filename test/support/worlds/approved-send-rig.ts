@@ -2,25 +2,22 @@
 import type { PolicyEntry } from '../../../commands/ports/directory.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
-import { wantsToSendDraft } from '../../../commands/approvals/wants-to-send-draft.ts';
-import { castVote } from '../../../commands/operations/cast-vote.ts';
+import { decideAndAppend, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
+import { wantsToSendDraft } from '../../../commands/sending/send-draft.ts';
+import { castVote, decideCancel } from '../../../commands/operations/approval-decisions.ts';
 import { runCommit } from '../../../commands/operations/run-commit.ts';
-import { decideCancel } from '../../../commands/operations/end-approval.ts';
-import { operation } from '../../../commands/operations/operation.ts';
-import { decideAndAppend } from '../../../commands/kernel/decide-and-append.ts';
-import type { OperationReply } from '../../../commands/operations/operation.ts';
+import { operation, type OperationReply } from '../../../commands/operations/operation.ts';
 import { sendCommit } from '../../../commands/sending/commit-send.ts';
-import { releaseDraftOf } from '../../../commands/sending/release-draft.ts';
+import { releaseDraftOf } from '../../../commands/drafts/end-review.ts';
 import { sampleAuthor } from '../samples/event-author.ts';
 import { SendRig, type SendRigOptions } from './send-rig.ts';
 import { policyEntry } from '../samples/policy-entry.ts';
 
-const ONE_APPROVER = [{ id: 'checked', when: { actions: ['send'] }, then: { decision: 'require' } }];
+const ONE_APPROVER = [{ id: 'needs_approval', when: { actions: ['send'] }, then: { decision: 'require' } }];
 
 const APPROVER = 'usr_approver';
 
-export class CheckedSendRig extends SendRig {
+export class ApprovedSendRig extends SendRig {
   constructor(options: SendRigOptions = {}) {
     super({ kind: 'agent', policy: policyOf(ONE_APPROVER), ...options });
     (this.ports.directory.state.roles as Map<string, Role>).set(`org_1/${APPROVER}`, 'approver');
@@ -55,8 +52,12 @@ export class CheckedSendRig extends SendRig {
     const operationId = this.operationId(key);
     const { state } = await decideAndAppend(ports, author, operation, {
       id: operationId,
-      decide: (check, now) =>
-        castVote(check, { ...ballot, contentHash: check.approval?.requested.content_hash ?? '', now }),
+      decide: (operation, now) =>
+        castVote(operation, {
+          ...ballot,
+          contentHash: operation.approval?.requested.content_hash ?? '',
+          now,
+        }),
     });
     await releaseDraftOf(ports, author, operationId, state);
   }
@@ -70,7 +71,7 @@ export class CheckedSendRig extends SendRig {
     const operationId = this.operationId(key);
     const { state } = await decideAndAppend(ports, author, operation, {
       id: operationId,
-      decide: (check, now) => decideCancel(check, { reason: null, now }),
+      decide: (operation, now) => decideCancel(operation, { reason: null, now }),
     });
     if (!isCutOff) await releaseDraftOf(ports, author, operationId, state);
   }

@@ -3,10 +3,9 @@ import type { MailPort, MailSession } from '../../../commands/ports/mail-port.ts
 import type { FetchedMessage } from '../../../commands/mail/message.ts';
 import { type FeedChange, feedStream } from '../../../commands/feed/feed-events.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
-import { invokeCapability } from '../../../commands/kernel/invoke-capability.ts';
 import type { Clock, Ports } from '../../../commands/ports/ports.ts';
 import type { Position } from '../../../commands/values/position.ts';
-import { createMailbox } from '../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../commands/mailboxes/manage-mailboxes.ts';
 import type { Mailbox } from '../../../commands/mailboxes/mailbox-payload.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { FeedFollower } from '../../../infra/waiting/feed-follower.ts';
@@ -16,6 +15,7 @@ import { connectAndSync } from './connect.ts';
 import { happened, sampleAuthor } from '../samples/event-author.ts';
 import { IMAP, SMTP } from '../samples/mailbox-facts.ts';
 import { type MemoryGateway, startMemoryGateway } from './memory-gateway.ts';
+import { invokeAs } from './invoke-as.ts';
 
 /** INBOX of the fake mail port. */
 export const INBOX = { number: 1, uidValidity: 11 };
@@ -129,23 +129,12 @@ export class FeedWorld {
     more: { readonly tokenId?: string; readonly gone?: AbortSignal } = {},
   ): Promise<AwaitReply<Item>> {
     const isOfMailbox = capability.rest?.path.includes(':mailbox_id') ?? true;
-    const { output } = await invokeCapability({
-      capability,
-      input: isOfMailbox ? { mailbox_id: this.mailboxId, ...input } : input,
-      caller: this.gateway.callerOf(more.tokenId ?? this.gateway.ownerTokenId),
-      client: null,
-      registry: [],
+    const { output } = await invokeAs(
       ports,
-      request: {
-        id: ports.ids.newId('req'),
-        surface: 'rest',
-        idempotencyKey: null,
-        ifMatch: null,
-        ifPosition: null,
-        mcpSessionId: null,
-        ...(more.gone ? { gone: more.gone } : {}),
-      },
-    });
+      this.gateway.callerOf(more.tokenId ?? this.gateway.ownerTokenId),
+      [capability, isOfMailbox ? { mailbox_id: this.mailboxId, ...input } : input],
+      more.gone ? { gone: more.gone } : {},
+    );
     return output as AwaitReply<Item>;
   }
 

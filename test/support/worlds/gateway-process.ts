@@ -64,6 +64,14 @@ export class GatewayProcess {
     return this.#child.pid ?? 0;
   }
 
+  /** The lines of the log at level error. */
+  get failures(): string {
+    return this.errors
+      .split('\n')
+      .filter((line) => line.includes('"level":"error"'))
+      .join('\n');
+  }
+
   get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }

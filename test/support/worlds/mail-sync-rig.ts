@@ -1,11 +1,15 @@
 /** Workers of mailboxes with a real mail server and a real mirror; log and directory are in memory. */
 import type { ImapFlow } from 'imapflow';
 import { type FeedChange, feedStream } from '../../../commands/feed/feed-events.ts';
-import { appendFacts, decideAndAppend, streamOf } from '../../../commands/kernel/decide-and-append.ts';
+import {
+  appendFacts,
+  decideAndAppend,
+  streamOf,
+  systemAuthor,
+} from '../../../commands/kernel/decide-and-append.ts';
 import type { FolderEntry, MailboxEntry } from '../../../commands/ports/directory.ts';
 import type { HostSettings } from '../../../commands/ports/mail-port.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
 import { addMailbox } from '../../../commands/mailboxes/decide-settings.ts';
 import { recordMailFailure, recordMailHealth } from '../../../commands/mailboxes/connect-mailbox.ts';
 import { mailbox, type MailboxFact } from '../../../commands/mailboxes/mailbox.ts';
@@ -32,7 +36,7 @@ import { testDatabase } from '../servers/postgres.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
 /** Times short enough for a test. */
-export const QUICK: Partial<SyncTimes> = {
+const QUICK: Partial<SyncTimes> = {
   leaseMs: 2_000,
   renewEveryMs: 300,
   lookEveryMs: 50,

@@ -1,11 +1,10 @@
 /** A gateway without databases and network: real commands over an event store, a directory and secrets in memory. */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { session, startSession } from '../../../commands/accounts/session.ts';
-import { callerInSession, callerOf, type Caller } from '../../../commands/kernel/access.ts';
-import { decideAndAppend } from '../../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
+import { decideAndAppend, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
-import { invokeCapability, type Outcome } from '../../../commands/kernel/invoke-capability.ts';
+import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
 import type { ChangeAttribution } from '../../../commands/ports/change-attribution.ts';
 import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
@@ -13,12 +12,12 @@ import type { Leases, PersonalData, Ports } from '../../../commands/ports/ports.
 import type { Sealed } from '../../../commands/values/sealed.ts';
 import type { HashedPassword, Secrets, VerifiedPassword } from '../../../commands/ports/sign-in-port.ts';
 import {
-  type Bootstrapped,
   bootstrapOrganisation,
+  type Bootstrapped,
 } from '../../../commands/organisation/bootstrap-organisation.ts';
 import { createMailLogins } from '../../../infra/oauth/oauth-mail-logins.ts';
 import { messageComposer } from '../../../infra/mail/compose-message.ts';
-import { markupWork } from '../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../infra/markup/markup-worker.ts';
 import { createIds } from '../../../infra/security/random-ids.ts';
 import { createLocators } from '../../../infra/security/locators.ts';
 import { createTokens } from '../../../infra/security/jwt-tokens.ts';
@@ -29,9 +28,11 @@ import { ManualClock } from '../fakes/manual-clock.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { MemoryDirectory } from '../fakes/memory-directory.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
-import { FakeWebhookSender, MemoryWebhookSecrets, WEBHOOK_TIMES } from '../fakes/memory-webhooks.ts';
+import { FakeWebhookSender, MemoryWebhookSecrets } from '../fakes/memory-webhooks.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
 import { randomKey } from '../samples/random-key.ts';
+import { sampleServer } from '../samples/server-info.ts';
+import { invokeAs } from './invoke-as.ts';
 import { ScriptedSql } from '../fakes/scripted-sql.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
@@ -41,7 +42,7 @@ export const plainPersonalData: PersonalData = {
   open: (sealed) => Promise.resolve(sealed.split(':').slice(2).join(':')),
 };
 
-export class MemorySecrets implements Secrets {
+class MemorySecrets implements Secrets {
   readonly mail = new Map<string, MailCredentials>();
   readonly passwords = new Map<string, string>();
 
@@ -161,33 +162,7 @@ export function memoryPorts() {
     webhookSender: sender,
     deliveryLog: openDeliveryLog({ events, ids, clock, runId: 'run_1' }),
     log: silentLog,
-    server: {
-      baseUrl: 'http://127.0.0.1',
-      version: '0.0.0',
-      limits: {
-        readsPerMinute: 600,
-        writesPerMinute: 120,
-        concurrentRequests: 20,
-        concurrentWaits: 50,
-        providerConnections: 4,
-        jsonBodyBytes: 1_048_576,
-        mcpResultBytes: 98_304,
-        sendsPerHour: 30,
-        signInsPerMinute: 10,
-      },
-      sendTimes: {
-        retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],
-        giveUpAfterMs: 86_400_000,
-        judgeAfterMs: 900_000,
-        ownCopyWithinMs: 5_000,
-      },
-      webhookTimes: WEBHOOK_TIMES,
-      mcpTextBlock: true,
-      mailboxNumberBlock: 0,
-      logId: '0a1b2c3d',
-      mcpRevisions: [],
-      strictOutput: true,
-    },
+    server: sampleServer(),
   };
   return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql, sender };
 }
@@ -237,22 +212,9 @@ export async function startMemoryGateway(): Promise<MemoryGateway> {
   };
   const invoke: MemoryGateway['invoke'] = async (capability, input, options = {}) => {
     clock.advance(1);
-    return await invokeCapability({
-      capability,
-      input,
-      caller: callerById(options.token ?? ownerTokenId),
-      client: null,
-      registry: [],
-      ports,
-      request: {
-        id: ports.ids.newId('req'),
-        surface: 'rest',
-        idempotencyKey: options.key ?? null,
-        ifMatch: options.ifMatch ?? null,
-        ifPosition: null,
-        mcpSessionId: null,
-      },
-    });
+    const caller = callerById(options.token ?? ownerTokenId);
+    const { key = null, ifMatch = null } = options;
+    return await invokeAs(ports, caller, [capability, input], { idempotencyKey: key, ifMatch });
   };
   const signIn = async (userId = org.userId, secretHash = ports.ids.newUuid()): Promise<string> => {
     const sessionId = ports.ids.newId('ses');

@@ -2,7 +2,7 @@
 import { type Caller, callerOf } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../../commands/ports/directory.ts';
-import { invokeCapability, type Outcome } from '../../../commands/kernel/invoke-capability.ts';
+import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { FolderRole } from '../../../commands/values/folder-roles.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import { MAILBOX_SCOPES, type MailboxScope, SCOPES } from '../../../commands/values/scopes.ts';
@@ -11,6 +11,7 @@ import { stateOf, tokenOf, type World, WORLD_NOW } from './access-world.ts';
 import { BreakingMailbox } from '../fakes/breaking-mailbox.ts';
 import { memoryLeases, memoryPorts } from './memory-gateway.ts';
 import { shortSleep } from '../fakes/short-sleep.ts';
+import { invokeAs } from './invoke-as.ts';
 
 export const FOLDERS = ['INBOX', 'Archive', 'Trash', 'Junk', 'Work'] as const;
 export type FolderPath = (typeof FOLDERS)[number];
@@ -66,7 +67,13 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
   const ports: Ports = {
     ...parts.ports,
     leases: memoryLeases('run_1', leaseTable),
-    directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
+    directory: {
+      state,
+      version: 1,
+      isCurrent: true,
+      untilCurrent: () => Promise.resolve(true),
+      waitFor: () => Promise.resolve(),
+    },
     // No step here takes long enough to be answered late.
     clock: {
       now: () => WORLD_NOW,
@@ -85,25 +92,11 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
       uid,
     });
   const invoke: OperationRig['invoke'] = (capability, input, key) =>
-    invokeAs(caller, capability, { mailbox_id: 'mbx_0', ...input }, key);
-  const invokeAs: OperationRig['invokeAs'] = (by, capability, input, key) => {
+    callAs(caller, capability, { mailbox_id: 'mbx_0', ...input }, key);
+  const callAs: OperationRig['invokeAs'] = (by, capability, input, key) => {
     count += 1;
-    return invokeCapability({
-      capability,
-      input,
-      caller: by,
-      client: null,
-      registry: [],
-      ports,
-      request: {
-        id: `req_${String(count)}`,
-        surface: 'rest',
-        idempotencyKey: key === undefined ? `key-${String(count)}` : key,
-        ifMatch: null,
-        ifPosition: null,
-        mcpSessionId: null,
-      },
-    });
+    const idempotencyKey = key === undefined ? `key-${String(count)}` : key;
+    return invokeAs(ports, by, [capability, input], { id: `req_${String(count)}`, idempotencyKey });
   };
   return {
     ...parts,
@@ -115,7 +108,7 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
     arrive: (path, messageId = `<${String(Math.random())}@example.com>`, flags = []) =>
       idOf(path, mailbox.add(path, messageId, flags)),
     invoke,
-    invokeAs,
+    invokeAs: callAs,
     reply: async (capability, input, key) => (await invoke(capability, input, key)).output as OperationReply,
   };
 }

@@ -1,16 +1,12 @@
 /** A send from request to outcome, driven as by clients and a page in one process; outcomes are codes. */
 import { commitAtOf } from '../../../commands/operations/approval-state.ts';
-import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
-import type { Capability } from '../../../commands/kernel/capability.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
-import { invokeCapability } from '../../../commands/kernel/invoke-capability.ts';
-import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { loadAggregate, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
-import { commitDue } from '../../../commands/approvals/commit-due.ts';
+import { commitDue } from '../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../commands/approvals/decide-approval.ts';
-import { settleReview } from '../../../commands/sending/release-draft.ts';
+import { settleReview } from '../../../commands/drafts/end-review.ts';
 import { sendDraftCapability } from '../../../commands/sending/send-draft.ts';
 import { settleSend } from '../../../commands/sending/settle-send.ts';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
@@ -18,6 +14,7 @@ import { operation, type OperationReply } from '../../../commands/operations/ope
 import type { TestGateway } from './gateway.ts';
 import type { ToldSend } from '../models/send-invariants.ts';
 import type { SignedInPerson } from './sign-in.ts';
+import { invokeAs } from './invoke-as.ts';
 
 /** The requester with a token, and the approver in a session. */
 export interface Senders {
@@ -33,8 +30,8 @@ export interface AskedSend {
 /** send_draft. */
 export const askToSend = (ports: Ports, senders: Senders, { draftId, key }: AskedSend): Promise<ToldSend> =>
   told(async () => {
-    const input = { draft_id: draftId };
-    await invoke(ports, [sendDraftCapability, input], { caller: clientOf(ports, senders), key });
+    const call = [sendDraftCapability, { draft_id: draftId }] as const;
+    await invokeAs(ports, clientOf(ports, senders.gateway), call, { idempotencyKey: key });
     return 'completed';
   });
 
@@ -48,13 +45,13 @@ export const askAndApprove = (
   told(async () => {
     const operation = { type: 'draft_send', draft_id: draftId };
     const request = { mailbox_id: mailboxId, operation };
-    const asked = await invoke(ports, [actOnEmail, request], { caller: clientOf(ports, senders), key });
-    const { approval } = asked as OperationReply;
+    const client = clientOf(ports, senders.gateway);
+    const asked = await invokeAs(ports, client, [actOnEmail, request], { idempotencyKey: key });
+    const { approval } = asked.output as OperationReply;
     if (approval?.status !== 'awaiting_approval') return codeOf(approval?.status);
     const vote = { approval_id: approval.id, decision: 'approve', content_hash: approval.content_hash };
-    const by = { caller: deciderOf(ports, senders), key: null };
-    const decided = (await invoke(ports, [decideApproval, vote], by)) as { readonly status: string };
-    return codeOf(decided.status);
+    const decided = await invokeAs(ports, deciderOf(ports, senders), [decideApproval, vote]);
+    return codeOf((decided.output as { readonly status: string }).status);
   });
 
 /** A committed approval is reported like any send. */
@@ -81,7 +78,8 @@ export async function passOver(ports: Ports, operationId: string, draftId: strin
   await commitDue(ports, { operationId, author, notePosition: () => undefined });
 }
 
-function clientOf({ directory: { state }, tokens, clock }: Ports, { gateway }: Senders): Caller {
+/** The caller of the gateway's own REST token. */
+export function clientOf({ directory: { state }, tokens, clock }: Ports, gateway: TestGateway): Caller {
   const hash = tokens.hashRestToken(gateway.tokens.restToken);
   const token = [...state.tokens.values()].find(({ secretHash }) => secretHash === hash);
   const caller = token && callerOf(state, token, clock.now());
@@ -94,28 +92,4 @@ function deciderOf({ directory: { state }, clock }: Ports, { owner }: Senders): 
   const caller = session && callerInSession(state, session, clock.now());
   if (!caller) throw new Error('nobody is signed in');
   return caller;
-}
-
-async function invoke(
-  ports: Ports,
-  [capability, input]: readonly [Capability, object],
-  { caller, key }: { readonly caller: Caller; readonly key: string | null },
-): Promise<unknown> {
-  const { output } = await invokeCapability({
-    capability,
-    input,
-    caller,
-    client: null,
-    registry: [],
-    ports,
-    request: {
-      id: randomUUID(),
-      surface: 'rest',
-      idempotencyKey: key,
-      ifMatch: null,
-      ifPosition: null,
-      mcpSessionId: null,
-    },
-  });
-  return output;
 }

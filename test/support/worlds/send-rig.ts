@@ -3,7 +3,7 @@ import { type Caller, callerOf } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import type { MailboxEntry, PolicyEntry } from '../../../commands/ports/directory.ts';
-import { invokeCapability, type Outcome } from '../../../commands/kernel/invoke-capability.ts';
+import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import { openText, type SealedOr } from '../../../commands/kernel/sealed-json.ts';
 import { MAILBOX_SCOPES, SCOPES } from '../../../commands/values/scopes.ts';
@@ -26,6 +26,7 @@ import { memoryLeases, memoryPorts } from './memory-gateway.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { shortSleep } from '../fakes/short-sleep.ts';
 import { policyEntry } from '../samples/policy-entry.ts';
+import { invokeAs } from './invoke-as.ts';
 
 const ALLOW_ALL = policyEntry([{ id: 'all', when: {}, then: { decision: 'allow' } }], {
   custom_headers: ['x-ticket'],
@@ -91,7 +92,13 @@ export class SendRig {
     this.ports = {
       ...this.parts.ports,
       leases: memoryLeases('run_1', this.leaseTable),
-      directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
+      directory: {
+        state,
+        version: 1,
+        isCurrent: true,
+        untilCurrent: () => Promise.resolve(true),
+        waitFor: () => Promise.resolve(),
+      },
       submission: this.submission,
       content: this.content,
       composer: messageComposer,
@@ -243,22 +250,8 @@ export class SendRig {
     ports: Ports = this.ports,
   ): Promise<Outcome> {
     this.#requests += 1;
-    return await invokeCapability({
-      capability,
-      input,
-      caller: this.caller,
-      client: null,
-      registry: [],
-      ports,
-      request: {
-        id: `req_${String(this.#requests)}`,
-        surface: 'rest',
-        idempotencyKey: key,
-        ifMatch: null,
-        ifPosition: null,
-        mcpSessionId: null,
-      },
-    });
+    const request = { id: `req_${String(this.#requests)}`, idempotencyKey: key };
+    return await invokeAs(ports, this.caller, [capability, input], request);
   }
 
   /** Types of the events of a stream, in order. */

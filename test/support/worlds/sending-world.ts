@@ -1,6 +1,6 @@
 /** A whole gateway that may send: a real Dovecot, a submission server, and a policy that lets people send. */
 import { randomUUID } from 'node:crypto';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import { readPolicyDocument, setPolicy } from '../../../commands/policy/set-policy.ts';
 import type { TestDovecot } from '../servers/dovecot.ts';
 import { type Answer, eventually, startTestGateway, type TestGateway } from './gateway.ts';

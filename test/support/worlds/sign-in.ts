@@ -1,7 +1,7 @@
 /** People signed in at a test gateway: real links, passwords and sessions, stepped up for 15 minutes. */
 import { addPerson, passwordLink, personWith } from '../../../commands/organisation/add-person.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
-import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import { type Answer, type CallOptions, callRest, type TestGateway } from './gateway.ts';
 
 export const PERSON_PASSWORD = 'a long enough passphrase';

@@ -11,6 +11,8 @@ export interface SoakOptions {
   readonly mailboxId: string;
   readonly relay: MailRelay;
   readonly user: string;
+  /** What the gateway has logged at level error: the cause of an answer that is not expected. */
+  readonly failures: () => string;
 }
 
 const PAUSE_MS = 20;
@@ -123,7 +125,8 @@ export class SoakLoad {
   async #settled(request: readonly [string, string, unknown?], key?: string): Promise<Answered> {
     const answer = await this.#call(request, key);
     if (answer.status < 300) return answer;
-    throw new Error(`${request.slice(0, 2).join(' ')}: ${JSON.stringify(answer.body)}`);
+    const { failures } = this.#options;
+    throw new Error(`${request.slice(0, 2).join(' ')}: ${JSON.stringify(answer.body)}\n${failures()}`);
   }
 
   /** Repeats the request with the same key until the answer is final. */

@@ -8,7 +8,7 @@ import { Threading } from '../../../commands/drafts/draft-events.ts';
 import { envelope, loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { openJson } from '../../../commands/kernel/sealed-json.ts';
 import { operation } from '../../../commands/operations/operation.ts';
-import { openTargets } from '../../../commands/messages/selection.ts';
+import { openTargets } from '../../../commands/messages/prepare-operation.ts';
 import { stateAfter } from '../../support/suite/decider-spec.ts';
 import { openSample, sampleAuthor, sealSample } from '../../support/samples/event-author.ts';
 import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
@@ -18,7 +18,7 @@ import { verifies } from '../../support/suite/verifies.ts';
 const personal = { open: openSample };
 const FORGED = 'sealed:what somebody put there long ago';
 
-/** A stream that holds one event as the first version of its type was stored. */
+/** A stream with one event in the first version of its type. */
 async function stored(
   stream: string,
   type: string,
@@ -35,8 +35,8 @@ async function stored(
   return events;
 }
 
-describe('what events hold sealed, older ones held in clear', () => {
-  it(`reads the Message-IDs of the targets of an operation, and never opens one that looks sealed ${verifies('contract:12:clear-text')}`, async () => {
+describe('reading of sealed fields', () => {
+  it(`reads Message-IDs of targets in clear from older events, and never opens one that looks sealed ${verifies('contract:12:clear-text')}`, async () => {
     const targets = [
       { message_id: 'msg_1', rfc_message_id: FORGED, stale: false },
       { message_id: 'msg_2', rfc_message_id: null, stale: true },
@@ -46,7 +46,7 @@ describe('what events hold sealed, older ones held in clear', () => {
     expect(await openTargets(personal, state)).to.deep.equal(targets);
   });
 
-  it('reads them sealed in newer ones, and none of an erased mailbox', async () => {
+  it('opens sealed Message-IDs of targets, and yields null when the mailbox is erased', async () => {
     const targets = [{ message_id: 'msg_1', stale: false }];
     const sealed = { targets, rfcMessageIds: sealSample('["<1@example.com>"]') };
     const [opened] = await openTargets(personal, sealed);
@@ -55,7 +55,7 @@ describe('what events hold sealed, older ones held in clear', () => {
     expect(erased).to.deep.equal({ ...targets[0], rfc_message_id: null });
   });
 
-  it('reads what a draft answers', async () => {
+  it('reads the thread of a draft in clear from older events', async () => {
     const changes = { in_reply_to: FORGED, references: ['<0@example.com>', FORGED] };
     const { state } = await loadAggregate(
       await stored('draft-drf_1', 'DraftStarted', changes),
@@ -67,7 +67,7 @@ describe('what events hold sealed, older ones held in clear', () => {
     expect((await loadAggregate(none, draft, 'drf_1')).state.threading).to.equal(null);
   });
 
-  it(`reads the Message-ID of what was sent, and never opens one that looks sealed ${verifies('contract:12:clear-text')}`, async () => {
+  it(`reads the sent Message-ID in clear from older events, and never opens one that looks sealed ${verifies('contract:12:clear-text')}`, async () => {
     const frozen = await stored('draft-drf_1', 'DraftFrozen', { message_id: FORGED });
     const { state } = await loadAggregate(frozen, draft, 'drf_1');
     expect(await messageIdsOf(personal, state)).to.deep.equal([FORGED]);
@@ -80,7 +80,7 @@ describe('what events hold sealed, older ones held in clear', () => {
     expect(rfcMessageIdOf({ ...state, outcome })).to.deep.equal({ clear: '<given@example.com>' });
   });
 
-  it('reads it sealed in newer ones, with the one a server gave, and none of an erased mailbox', async () => {
+  it('opens sealed Message-IDs, with the one the server assigned, and none when the mailbox is erased', async () => {
     const data = { ...SAMPLE_EVENTS.DraftFrozen, rfc_message_id: sealSample('<1@example.com>') };
     const given = { ...SAMPLE_EVENTS.DraftSent, rfc_message_id: sealSample('<2@example.com>') };
     const start: DraftFact = { type: 'DraftStarted', data: SAMPLE_EVENTS.DraftStarted };
@@ -94,7 +94,7 @@ describe('what events hold sealed, older ones held in clear', () => {
     expect(await messageIdsOf({ open: () => Promise.resolve(null) }, replaced)).to.deep.equal([]);
   });
 
-  it('finds the hash of an attachment in the sealed envelope, or where an older event has it', () => {
+  it('finds the hash of an attachment in the sealed envelope or in an older event', () => {
     const label = { id: 'upl_1', filename: 'a.txt', content_type: 'text/plain', content_id: null };
     const rest = { from: null, to: [], cc: [], bcc: [], reply_to: [], subject: '', headers: {} };
     const shown = (attachment: object, reference: object): unknown[] =>

@@ -64,7 +64,7 @@ async function jsonRpcError(promise: Promise<unknown>): Promise<JSONRPCErrorExce
 
 const act = { operation: { type: 'note_actions', select: { message_ids: ['m'] } } };
 
-describe('tools/call', () => {
+describe('callTool', () => {
   it(`answers with structured content and the identical JSON as text ${verifies('contract:16:structured-content')}`, async () => {
     const { result } = stage();
     const { content, structuredContent, isError } = await result('get_identity');
@@ -73,7 +73,7 @@ describe('tools/call', () => {
     expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
   });
 
-  it(`leaves content empty, never out, when the text block is off ${verifies('contract:16:text-block-off', 'contract:16:structured-content')}`, async () => {
+  it(`leaves content empty, not absent, when the text block is off ${verifies('contract:16:text-block-off', 'contract:16:structured-content')}`, async () => {
     const { result } = stage({ mcpTextBlock: false });
     expect((await result('get_identity')).content).to.deep.equal([]);
     const failed = await result('note_fail', { code: 'conflict' });
@@ -81,7 +81,7 @@ describe('tools/call', () => {
     expect(failed.structuredContent.error?.code).to.equal('conflict');
   });
 
-  it(`is −32602 for an unknown tool and for a capability without a tool ${verifies('contract:16:unknown-tool')}`, async () => {
+  it(`throws −32602 for an unknown tool and for a capability without a tool ${verifies('contract:16:unknown-tool')}`, async () => {
     const { call } = stage();
     for (const name of ['nothing', 'rest_only', 'toString']) {
       const { code, message } = await jsonRpcError(call(name));
@@ -90,7 +90,7 @@ describe('tools/call', () => {
     }
   });
 
-  it(`is −32602 for arguments that break the schema before 2025-11-25, with every path and no value ${verifies('contract:0:unknown-fields', 'contract:16:argument-errors')}`, async () => {
+  it(`throws −32602 when arguments break the schema before 2025-11-25, with every path and no value ${verifies('contract:0:unknown-fields', 'contract:16:argument-errors')}`, async () => {
     const { call, seen } = stage();
     const old = { revision: { argumentErrorsAsResults: false } };
     const error = await jsonRpcError(
@@ -102,7 +102,7 @@ describe('tools/call', () => {
     expect(seen).to.deep.equal([]);
   });
 
-  it(`is a result with invalid_request for arguments that break the schema from 2025-11-25 on ${verifies('contract:16:argument-errors')}`, async () => {
+  it(`returns invalid_request when arguments break the schema from 2025-11-25 on ${verifies('contract:16:argument-errors')}`, async () => {
     const { result, seen } = stage();
     const answer = await result('note_query', {
       select: { limit: 'do-not-echo' },
@@ -118,7 +118,7 @@ describe('tools/call', () => {
     expect(seen).to.deep.equal([]);
   });
 
-  it('throws insufficient_scope before it looks at the arguments, and has it recorded', async () => {
+  it('throws insufficient_scope before it reads the arguments, and records it', async () => {
     const { call, recorded } = stage();
     const error = await thrown(
       call('note_copy', { broken: true }, { caller: sampleCaller({ scopes: ['messages:read'] }) }),
@@ -127,14 +127,14 @@ describe('tools/call', () => {
     expect(recorded.map(({ data }) => data['code'])).to.deep.equal(['insufficient_scope']);
   });
 
-  it('throws what belongs to the HTTP channel', async () => {
+  it('throws errors that belong to the HTTP layer', async () => {
     const { call } = stage();
     for (const code of ['insufficient_scope', 'rate_limited', 'session_not_found']) {
       expect(await thrown(call('note_fail', { code }))).to.have.property('code', code);
     }
   });
 
-  it('makes every other error a result', async () => {
+  it('returns every other error as a result', async () => {
     const { result } = stage();
     for (const code of [
       'not_found',
@@ -150,7 +150,7 @@ describe('tools/call', () => {
     }
   });
 
-  it(`tells nothing of an unforeseen failure, and logs it ${verifies('contract:13:internal')}`, async () => {
+  it(`reveals nothing of an unforeseen failure, and logs it ${verifies('contract:13:internal')}`, async () => {
     const { result, logged } = stage();
     const { structuredContent } = await result('note_fail', { code: 'anything' });
     expect(structuredContent.error?.code).to.equal('internal_error');
@@ -158,7 +158,7 @@ describe('tools/call', () => {
     expect(logged).to.deep.equal(['mcp: tool failed']);
   });
 
-  it('answers a key that only this input needs as a tool result', async () => {
+  it('returns idempotency_key_required when only this input requires a key', async () => {
     const { result } = stage();
     expect((await result('note_act', act)).structuredContent.error?.code).to.equal(
       'idempotency_key_required',
@@ -166,20 +166,20 @@ describe('tools/call', () => {
     expect((await result('note_act', { ...act, mode: 'preview' })).isError).to.equal(false);
   });
 
-  it('answers a mailbox that must be named as a tool result', async () => {
+  it('returns invalid_request when a mailbox must be named', async () => {
     const { result } = stage();
     const caller = sampleCaller({ mailboxIds: ['mbx_1', 'mbx_2'] });
     const { structuredContent } = await result('note_query', { select: {} }, { caller });
     expect(structuredContent.error?.code).to.equal('invalid_request');
   });
 
-  it('hands the key on beside the input', async () => {
+  it('passes the key separately from the input', async () => {
     const { call, seen } = stage();
     await call('note_act', { ...act, idempotency_key: 'k' });
     expect(seen[0]).to.deep.include({ idempotencyKey: 'k', input: { mailbox_id: 'mbx_1', ...act } });
   });
 
-  it('counts a call by its effect once it is in order', async () => {
+  it('counts a valid call by its effect', async () => {
     const { call, admitted } = stage();
     await call('note_query', { select: {} });
     await call('note_act', { ...act, idempotency_key: 'k' });
@@ -187,7 +187,7 @@ describe('tools/call', () => {
     expect(admitted).to.deep.equal(['read', 'write', 'read']);
   });
 
-  it('tells where a write lies, and gives reads alone the position to wait for', async () => {
+  it('returns the position of a write, and waits for a position only in reads', async () => {
     const { call, seen } = stage();
     const { position } = await call('note_act', { ...act, idempotency_key: 'k' }, { ifPosition: 9n });
     await call('note_query', { select: {} }, { ifPosition: 9n });
@@ -195,7 +195,7 @@ describe('tools/call', () => {
     expect(seen.map(({ ifPosition }) => ifPosition)).to.deep.equal([null, 9n]);
   });
 
-  it('says when the read models did not get there in time', async () => {
+  it('says that the answer is stale when the read models are late', async () => {
     const { result, ports } = stage();
     Object.assign(ports.readModels, { waitFor: () => Promise.resolve(false) });
     const { _meta } = await result('get_identity', {}, { ifPosition: 9n });

@@ -18,15 +18,15 @@ function refusal(bytes: Buffer): EnvelopeRefusal {
 
 const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
 
-describe('the envelope of a POST', () => {
-  it('holds a request with its id and params', () => {
+describe('readEnvelope and readMessage', () => {
+  it('returns a request with its id and params', () => {
     expect(readEnvelope(body({ ...ping, params: { a: 1 } }))).to.deep.equal({
       batch: false,
       messages: [{ kind: 'request', id: 1, method: 'ping', params: { a: 1 } }],
     });
   });
 
-  it('tells notifications and responses from requests', () => {
+  it('distinguishes notifications and responses from requests', () => {
     expect(readMessage({ jsonrpc: '2.0', method: 'x' })).to.deep.equal({
       kind: 'notification',
       method: 'x',
@@ -36,12 +36,12 @@ describe('the envelope of a POST', () => {
     expect(readMessage({ jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } }).kind).to.equal('response');
   });
 
-  it('is −32700 when it is not JSON or not UTF-8', () => {
+  it('answers −32700 when the body is not JSON or not UTF-8', () => {
     for (const text of ['', '{', 'nul', '{"a":1}}']) expect(refusal(Buffer.from(text)).code).to.equal(-32700);
     expect(refusal(Buffer.from([0x22, 0xff, 0x22])).code).to.equal(-32700);
   });
 
-  it(`is −32600 with the id, where there is one, when a message is malformed ${verifies('contract:16:request-members')}`, () => {
+  it(`answers −32600, with the id if there is one, when a message is malformed ${verifies('contract:16:request-members')}`, () => {
     const cases: [unknown, string | number | undefined][] = [
       [1, undefined],
       [null, undefined],
@@ -59,12 +59,12 @@ describe('the envelope of a POST', () => {
     }
   });
 
-  it(`is −32600 for an id that is null, fractional, boolean or an object ${verifies('contract:16:json-rpc-codes')}`, () => {
+  it(`answers −32600 when an id is null, fractional, boolean or an object ${verifies('contract:16:json-rpc-codes')}`, () => {
     for (const id of [null, 1.5, true, {}, 2 ** 60])
       expect(refusal(body({ ...ping, id })).code).to.equal(-32600);
   });
 
-  it(`is −32600 for a batch that is empty, over 100 messages or holds initialize ${verifies('contract:16:old-revision')}`, () => {
+  it(`answers −32600 when a batch is empty, over 100 messages or holds initialize ${verifies('contract:16:old-revision')}`, () => {
     expect(refusal(body([])).message).to.match(/at least one/);
     expect(refusal(body(Array(101).fill(ping))).message).to.match(/at most 100/);
     expect(refusal(body([ping, { ...ping, method: 'initialize' }])).message).to.match(/on its own/);
@@ -77,14 +77,14 @@ describe('the envelope of a POST', () => {
     expect(messages.map(({ kind }) => kind)).to.deep.equal(['request', 'invalid', 'notification']);
   });
 
-  it('is −32600 when it nests too deep, however deep', () => {
+  it('answers −32600 when the message is nested too deep', () => {
     expect(refusal(body({ ...ping, params: { a: nested(64) } })).message).to.match(/deeper than 64/);
     const bomb = Buffer.from('['.repeat(100_000) + ']'.repeat(100_000));
     expect(refusal(bomb).code).to.equal(-32600);
     expect(readEnvelope(body({ ...ping, params: { a: nested(60) } })).messages).to.have.length(1);
   });
 
-  it('never fails in another way, whatever JSON is sent', () => {
+  it('never throws another error, whatever JSON is sent', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         try {

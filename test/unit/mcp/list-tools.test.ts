@@ -16,16 +16,16 @@ const names = (shown: ToolView): string[] =>
 
 const ADVERTISED = ['get_identity', 'settings_toggle_advanced_tools', 'note_query', 'note_act'];
 
-describe('the list of tools', () => {
-  it('holds the advertised tools, in the order of the registry', () => {
+describe('tools/list', () => {
+  it('returns the advertised tools in the order of the registry', () => {
     expect(names(view())).to.deep.equal(ADVERTISED);
   });
 
-  it(`appends the granular ones when they are switched on ${verifies('contract:16:granular-listed')}`, () => {
+  it(`appends the granular tools when they are switched on ${verifies('contract:16:granular-listed')}`, () => {
     expect(names(view({}, true))).to.deep.equal([...ADVERTISED, 'note_copy', 'note_fail']);
   });
 
-  it(`is narrower for a narrower token ${verifies('contract:16:granular-listed', 'contract:16:narrow-token', 'contract:16:tools-list')}`, () => {
+  it(`returns fewer tools for a token with fewer scopes ${verifies('contract:16:granular-listed', 'contract:16:narrow-token', 'contract:16:tools-list')}`, () => {
     expect(names(view({ scopes: ['messages:read'] }, true))).to.deep.equal([
       'get_identity',
       'settings_toggle_advanced_tools',
@@ -39,7 +39,7 @@ describe('the list of tools', () => {
     expect(JSON.parse(catalogue.list(view()))).to.have.all.keys('tools');
   });
 
-  it('leaves out title and output schema for 2025-03-26', () => {
+  it('omits title and output schema for 2025-03-26', () => {
     const revision = revisionNamed('2025-03-26') ?? NEWEST_REVISION;
     const { tools } = JSON.parse(catalogue.list({ ...view(), revision })) as { tools: object[] };
     expect(tools).to.have.length(ADVERTISED.length);
@@ -47,7 +47,7 @@ describe('the list of tools', () => {
       expect(tool).to.have.all.keys('name', 'description', 'inputSchema', 'annotations');
   });
 
-  it('finds hidden tools by name, and no capability that is none', () => {
+  it('finds hidden tools by name, and none for a capability without a tool', () => {
     expect(catalogue.named('note_copy')?.name).to.equal('note_copy');
     expect(catalogue.named('rest_only')).to.equal(undefined);
     expect(catalogue.named('__proto__')).to.equal(undefined);

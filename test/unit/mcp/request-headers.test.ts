@@ -14,8 +14,8 @@ function codeOf(check: () => unknown): string | null {
   }
 }
 
-describe('headers of a request to /mcp', () => {
-  it('name JSON as the content type', () => {
+describe('header validation of /mcp', () => {
+  it('requires JSON as the content type', () => {
     for (const type of ['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.x+json']) {
       expect(
         codeOf(() => {
@@ -38,7 +38,7 @@ describe('headers of a request to /mcp', () => {
     }
   });
 
-  it('accept both JSON and an event stream', () => {
+  it('requires that both JSON and an event stream are accepted', () => {
     for (const accept of [
       'application/json, text/event-stream',
       'TEXT/event-stream;q=0.5,application/*',
@@ -64,14 +64,14 @@ describe('headers of a request to /mcp', () => {
     ).to.equal('not_acceptable');
   });
 
-  it('carry a session id of visible ASCII; anything else is the id of no session', () => {
+  it('requires a session id, and treats one outside visible ASCII as unknown', () => {
     expect(sessionIdOf({ 'mcp-session-id': 'abc-_~' })).to.equal('abc-_~');
     for (const id of ['', 'a b', 'é', 'x'.repeat(129)])
       expect(sessionIdOf({ 'mcp-session-id': id })).to.equal(null);
     expect(codeOf(() => sessionIdOf({}))).to.equal('invalid_request');
   });
 
-  it('name the negotiated revision; only 2025-03-26 may leave it out', () => {
+  it('requires the negotiated revision, except in 2025-03-26', () => {
     const version = (sent: string | undefined): IncomingHttpHeaders => ({ 'mcp-protocol-version': sent });
     const oldest = revisionNamed('2025-03-26') ?? NEWEST_REVISION;
     expect(

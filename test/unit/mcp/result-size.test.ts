@@ -45,14 +45,14 @@ function stage(notes: readonly SampleNote[]) {
 const text = (id: string, length: number, unit = 'x'): SampleNote => ({ id, text: unit.repeat(length) });
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-describe('the size of a tool result', () => {
-  it('leaves a small answer alone', async () => {
+describe('size of a tool result', () => {
+  it('leaves a small answer unchanged', async () => {
     const { call, seen } = stage([text('a', 10), text('b', 10)]);
     expect(((await call('note_query', { select: {} })) as Page).items).to.have.length(2);
     expect(seen).to.have.length(1);
   });
 
-  it(`is kept by fewer whole items, and following the cursor misses and repeats none ${verifies('contract:15:mcp-result')}`, async () => {
+  it(`is kept by fewer whole items, and the cursor misses and repeats none ${verifies('contract:15:mcp-result')}`, async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `n${String(index)}`);
     const { call } = stage(ids.map((id, index) => text(id, 100 + index * 20)));
     const got: string[] = [];
@@ -67,7 +67,7 @@ describe('the size of a tool result', () => {
     expect(got).to.deep.equal(ids);
   });
 
-  it(`is kept by a shorter body when one item is too long, whatever its characters take ${verifies('contract:15:mcp-result')}`, async () => {
+  it(`is kept by a shorter body when one item is too long, whatever its encoding ${verifies('contract:15:mcp-result')}`, async () => {
     for (const unit of ['x', '"', 'é', '\u0001', '😀']) {
       const { call } = stage([text('a', 20_000, unit), text('b', 20_000, unit)]);
       const page = (await call('note_query', { select: {} })) as Page;
@@ -81,7 +81,7 @@ describe('the size of a tool result', () => {
     }
   });
 
-  it('cuts the tail of messages named by id and says so: no cursor would bring the rest', async () => {
+  it('is kept by cutting messages named by id, and says so', async () => {
     const { call } = stage([text('a', 1_500), text('b', 1_500), text('c', 1_500)]);
     const page = (await call('note_query', { select: { message_ids: ['a', 'b', 'c'] } })) as Page;
     expect(page.items.map(({ id }) => id)).to.deep.equal(['a', 'b']);
@@ -89,7 +89,7 @@ describe('the size of a tool result', () => {
     expect(bytesOf(page)).to.be.at.most(MAX);
   });
 
-  it('cuts what a write says, and does not run it again', async () => {
+  it('is kept by cutting the answer of a write, which runs once', async () => {
     const { call, seen } = stage([]);
     const ids = Array.from({ length: 200 }, (_, index) => `message-${String(index)}`);
     const reply = (await call('note_act', {
@@ -106,7 +106,7 @@ describe('the size of a tool result', () => {
     );
   });
 
-  it('gives up after a few attempts, whole and with a word in the log', async () => {
+  it('is exceeded when several attempts fail, and the answer stays whole', async () => {
     const [capability] = sampleRegistry().registry.filter(({ name }) => name === 'note_query');
     const tool: Tool | null = capability ? toolOf(capability) : null;
     if (!tool) throw new Error('no note_query');

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { SessionPositions } from '../../../mcp/session-positions.ts';
 
-describe('session positions', () => {
-  it('remember the newest write of each session', () => {
+describe('SessionPositions', () => {
+  it('stores the newest write of each session', () => {
     const positions = new SessionPositions();
     positions.note('a', 5n);
     positions.note('b', 7n);
@@ -14,14 +14,14 @@ describe('session positions', () => {
     ]);
   });
 
-  it('forget an ended session', () => {
+  it('forgets an ended session', () => {
     const positions = new SessionPositions();
     positions.note('a', 5n);
     positions.forget('a');
     expect(positions.lastOf('a')).to.equal(null);
   });
 
-  it('forget the session that wrote longest ago when there are too many', () => {
+  it('forgets the session that wrote longest ago when there are too many', () => {
     const positions = new SessionPositions(2);
     for (const [session, position] of [
       ['a', 1n],

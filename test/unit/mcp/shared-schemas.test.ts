@@ -9,7 +9,7 @@ const ADDRESS: JsonSchema = {
 };
 const list = (items: JsonSchema): JsonSchema => ({ type: 'array', maxItems: 100, items });
 
-/** The schema as it was before anything was shared. */
+/** The schema before anything was shared. */
 function unshared({ $defs = {}, ...root }: JsonSchema): JsonSchema {
   const definitions = $defs as Readonly<Record<string, JsonSchema>>;
   const resolved = (schema: JsonSchema): JsonSchema => {
@@ -19,7 +19,7 @@ function unshared({ $defs = {}, ...root }: JsonSchema): JsonSchema {
   return resolved(root);
 }
 
-describe('schemas said once', () => {
+describe('shareRepeated', () => {
   const repeating: JsonSchema = {
     type: 'object',
     properties: {
@@ -30,7 +30,7 @@ describe('schemas said once', () => {
     },
   };
 
-  it('stand under $defs, in each other too, and mean what they meant', () => {
+  it('moves repeated schemas to $defs, nested ones too, without changing their meaning', () => {
     const shared = shareRepeated(repeating);
     expect(shared['$defs']).to.have.all.keys('to', 'to_item');
     expect(shared).to.have.nested.property('properties.cc.$ref', '#/$defs/to');
@@ -39,7 +39,7 @@ describe('schemas said once', () => {
     expect(JSON.stringify(shared).length).to.be.below(JSON.stringify(repeating).length);
   });
 
-  it('stay where they are when that is shorter', () => {
+  it('leaves schemas in place when that is shorter', () => {
     const short: JsonSchema = {
       type: 'object',
       properties: { a: { type: 'string' }, b: { type: 'string' } },
@@ -47,7 +47,7 @@ describe('schemas said once', () => {
     expect(shareRepeated(short)).to.deep.equal(short);
   });
 
-  it('bear names of their own when properties of one name differ', () => {
+  it('numbers the names when properties of one name differ', () => {
     const other = {
       type: 'string',
       description: 'Something else that is called the same and stands there twice.',
@@ -61,14 +61,14 @@ describe('schemas said once', () => {
   });
 });
 
-describe('choices that differ in a constant', () => {
+describe('joinChoices', () => {
   const choice = (type: string, more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema => ({
     type: 'object',
     properties: { type: { const: type }, ...more },
     required: ['type'],
   });
 
-  it('become one choice, the others stay', () => {
+  it('joins choices that differ in one constant, and keeps the others', () => {
     const folder = { folder: { type: 'string' } };
     const schema: JsonSchema = {
       properties: {
@@ -91,7 +91,7 @@ describe('choices that differ in a constant', () => {
     ]);
   });
 
-  it('are left alone where nothing, or more than one thing, is a constant', () => {
+  it('keeps choices without a constant or with several', () => {
     const two = { type: 'object', properties: { a: { const: 1 }, b: { const: 2 } } };
     const schema: JsonSchema = { oneOf: [two, { type: 'string' }, { type: 'null' }] };
     expect(joinChoices(schema)).to.deep.equal(schema);

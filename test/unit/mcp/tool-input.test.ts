@@ -41,8 +41,8 @@ function refusal(name: string, args: Record<string, unknown>, caller: Caller): G
 const key = { idempotency_key: 'k-1' };
 const operation = { type: 'note_actions', select: { message_ids: ['m'] } };
 
-describe('the arguments of a tool as the input of its capability', () => {
-  it('moves the mailbox from the select to where the route has it', () => {
+describe('readArguments', () => {
+  it('moves the mailbox from the select to its place in the route', () => {
     const { input } = read('note_query', { select: { mailbox_id: 'mbx_9', folder: 'inbox' } }, two);
     expect(input).to.deep.equal({ mailbox_id: 'mbx_9', select: { folder: 'inbox' } });
   });
@@ -54,7 +54,7 @@ describe('the arguments of a tool as the input of its capability', () => {
     expect(read('note_act', { operation: inSelect, ...key }, two).input).to.deep.equal(atTop);
   });
 
-  it('leaves two different names of a mailbox to the capability', () => {
+  it('leaves two different mailboxes to the capability', () => {
     const inSelect = { ...operation, select: { ...operation.select, mailbox_id: 'mbx_2' } };
     const { input } = read('note_act', { mailbox_id: 'mbx_1', operation: inSelect, ...key }, two);
     expect(input).to.deep.equal({ mailbox_id: 'mbx_1', operation: inSelect });
@@ -66,7 +66,7 @@ describe('the arguments of a tool as the input of its capability', () => {
     expect(read('note_copy', { message_ids: ['m'], ...key }).input).to.include({ mailbox_id: 'mbx_1' });
   });
 
-  it(`refuses a mailbox left out where there are several, and names them ${verifies('contract:4:select-mailbox')}`, () => {
+  it(`refuses a missing mailbox when there are several, and names them ${verifies('contract:4:select-mailbox')}`, () => {
     for (const [name, args, path] of [
       ['note_query', { select: {} }, 'select.mailbox_id'],
       ['note_act', { operation, ...key }, 'mailbox_id'],
@@ -81,13 +81,13 @@ describe('the arguments of a tool as the input of its capability', () => {
     }
   });
 
-  it('answers a token without mailboxes as if there were none', () => {
+  it('answers not_found when the token reaches no mailbox', () => {
     expect(refusal('note_query', { select: {} }, sampleCaller({ mailboxIds: [] })).code).to.equal(
       'not_found',
     );
   });
 
-  it('finds broken arguments before it asks for the mailbox', () => {
+  it('reports invalid arguments before a missing mailbox', () => {
     expect(pathsOf('note_query', { select: { limit: 'many' }, other: 1 }, two)).to.have.members([
       'select.limit',
       'other',
@@ -106,24 +106,24 @@ describe('the arguments of a tool as the input of its capability', () => {
     expect(pathsOf('note_query', { select: { mailbox_id: '' } })).to.deep.equal(['select.mailbox_id']);
   });
 
-  it('takes the idempotency key out of the input', () => {
+  it('removes the idempotency key from the input', () => {
     const { input, idempotencyKey } = read('note_copy', { message_ids: ['m'], ...key });
     expect(idempotencyKey).to.equal('k-1');
     expect(input).to.not.have.property('idempotency_key');
   });
 
-  it('wants the key where every input needs one, and leaves the rest to the capability', () => {
+  it('requires the key when every input needs one, and leaves other cases to the capability', () => {
     expect(pathsOf('note_copy', { message_ids: ['m'] })).to.deep.equal(['idempotency_key']);
     expect(read('note_act', { operation }).idempotencyKey).to.equal(null);
   });
 
-  it(`wants a key of 1 to 255 visible ASCII characters ${verifies('contract:14:key-form')}`, () => {
+  it(`requires a key of 1 to 255 visible ASCII characters ${verifies('contract:14:key-form')}`, () => {
     for (const idempotency_key of ['', ' ', 'é', 'x'.repeat(256), 5, null]) {
       expect(pathsOf('note_act', { operation, idempotency_key })).to.deep.equal(['idempotency_key']);
     }
   });
 
-  it('knows no key on a tool that takes none', () => {
+  it('refuses a key for a tool that takes none', () => {
     expect(pathsOf('note_query', { select: {}, ...key })).to.deep.equal(['idempotency_key']);
   });
 

@@ -44,19 +44,19 @@ const described = (capability: Capability): Definition =>
 const plain = (capability: Capability): Definition =>
   JSON.parse(tool(capability).definition.plain) as Definition;
 
-/** Paths of constants that do not say their type: some model APIs refuse a list of tools that has one. */
+/** Paths of constants without a type. Some model APIs refuse a list of tools that has one. */
 function typeless(schema: unknown, path = ''): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const own = ('enum' in schema || 'const' in schema) && !('type' in schema) ? [path] : [];
   return [...own, ...Object.entries(schema).flatMap(([key, below]) => typeless(below, `${path}/${key}`))];
 }
 
-describe('the tool of a capability', () => {
-  it('is none without a tool', () => {
+describe('toolOf', () => {
+  it('returns null for a capability without a tool', () => {
     expect(toolOf({ ...getIdentity, tool: null })).to.equal(null);
   });
 
-  it('has a flat object at the root of its input, closed, without oneOf, anyOf or allOf', () => {
+  it('describes the input as one closed object without oneOf, anyOf or allOf at its root', () => {
     for (const capability of registry) {
       const schema = described(capability).inputSchema;
       expect(schema).to.include({ type: 'object', additionalProperties: false });
@@ -64,14 +64,14 @@ describe('the tool of a capability', () => {
     }
   });
 
-  it('is refused when its input is no flat object', () => {
+  it('throws when the input is not a flat object', () => {
     expect(() => inputSchema(z.union([z.strictObject({}), z.strictObject({ a: z.string() })]))).to.throw(
       /flat object/,
     );
     expect(() => inputSchema(z.string())).to.throw(/flat object/);
   });
 
-  it(`says all four hints ${verifies('contract:16:tool-description')}`, () => {
+  it(`includes all four hints ${verifies('contract:16:tool-description')}`, () => {
     for (const capability of registry) {
       expect(described(capability).annotations).to.have.all.keys(
         'readOnlyHint',
@@ -82,18 +82,18 @@ describe('the tool of a capability', () => {
     }
   });
 
-  it(`has title and output schema from 2025-06-18 on; before, the title is an annotation ${verifies('contract:16:tool-description')}`, () => {
+  it(`includes title and output schema from 2025-06-18 on, and before that the title as an annotation ${verifies('contract:16:tool-description')}`, () => {
     expect(described(getIdentity)).to.include({ title: 'Who am I' });
     expect(described(getIdentity)).to.have.property('outputSchema');
     expect(plain(getIdentity)).to.not.have.any.keys('title', 'outputSchema');
     expect(plain(getIdentity).annotations).to.include({ title: 'Who am I' });
   });
 
-  it('never has execution: there are no tasks', () => {
+  it('never includes execution, because there are no tasks', () => {
     for (const capability of registry) expect(described(capability)).to.not.have.property('execution');
   });
 
-  it('names its mailbox inside the select, where there is one', () => {
+  it('places the mailbox inside the select, if there is one', () => {
     const { properties, required } = described(queryEmail).inputSchema;
     expect(properties).to.not.have.property('mailbox_id');
     expect(properties['select']?.properties).to.have.property('mailbox_id');
@@ -101,7 +101,7 @@ describe('the tool of a capability', () => {
     expect(tool(queryEmail).mailbox).to.equal('select');
   });
 
-  it('names its mailbox at the top otherwise, and may leave it out', () => {
+  it('places the mailbox at the top otherwise, as an optional field', () => {
     for (const capability of [actOnEmail, listFolders, setFlags]) {
       const { properties, required = [] } = described(capability).inputSchema;
       expect(properties).to.have.property('mailbox_id');
@@ -112,13 +112,13 @@ describe('the tool of a capability', () => {
     expect(tool(getIdentity).mailbox).to.equal('nowhere');
   });
 
-  it(`has pages of 20 by default and 100 at most ${verifies('contract:4:page-limits')}`, () => {
+  it(`sets pages of 20 by default and 100 at most ${verifies('contract:4:page-limits')}`, () => {
     const { properties } = described(queryEmail).inputSchema;
     expect(properties['select']?.properties?.['limit']).to.include({ default: 20, maximum: 100 });
     expect(described(listFolders).inputSchema.properties['limit']).to.include({ default: 20, maximum: 100 });
   });
 
-  it('takes an idempotency_key on writes, required where every input needs one', () => {
+  it('takes an idempotency_key on writes, required when every input needs one', () => {
     const keyOf = (capability: Capability): [boolean, boolean] => {
       const { properties, required = [] } = described(capability).inputSchema;
       return ['idempotency_key' in properties, required.includes('idempotency_key')];
@@ -130,7 +130,7 @@ describe('the tool of a capability', () => {
     expect(keyOf(toggleAdvancedTools)).to.deep.equal([false, false]);
   });
 
-  it(`has an output schema that admits the error object and fields added later ${verifies('contract:16:error-schema')}`, () => {
+  it(`describes an output that admits the error object and fields added later ${verifies('contract:16:error-schema')}`, () => {
     const validators = new AjvJsonSchemaValidator();
     const error = { ...toErrorBody(new Error('x'), 'req_1'), retry_after_seconds: 2 };
     for (const capability of registry) {
@@ -144,7 +144,7 @@ describe('the tool of a capability', () => {
     }
   });
 
-  it('keeps what a model pays for small, titles and annotations included', () => {
+  it('keeps the advertised tools small, titles and annotations included', () => {
     const advertised = capabilities.filter((capability) => capability.tool?.surface === 'advertised');
     const bytes = advertised.map((capability) => Buffer.byteLength(tool(capability).definition.plain));
     expect(bytes).to.have.length(6);
@@ -153,7 +153,7 @@ describe('the tool of a capability', () => {
       expect(tool(capability).definition.described).to.not.contain('"pattern":"^(?:');
   });
 
-  it(`has input schemas that a strict validator of JSON Schema 2020-12 compiles ${verifies('contract:16:strict-schemas')}`, () => {
+  it(`describes input schemas that a strict validator of JSON Schema 2020-12 compiles ${verifies('contract:16:strict-schemas')}`, () => {
     const strict = new Ajv2020({ strict: true, strictTypes: false });
     addFormats.default(strict);
     for (const each of capabilities.flatMap((capability) => toolOf(capability) ?? [])) {
@@ -163,7 +163,7 @@ describe('the tool of a capability', () => {
     }
   });
 
-  it('has schemas that a client of each revision can compile', () => {
+  it('describes schemas that a client of each revision can compile', () => {
     const validators = new AjvJsonSchemaValidator();
     const tools = capabilities.flatMap((capability) => toolOf(capability) ?? []);
     expect(tools).to.have.length.above(15);
@@ -176,7 +176,7 @@ describe('the tool of a capability', () => {
     }
   });
 
-  it('tells a client what the gateway takes, and no less', () => {
+  it('accepts in its schema exactly what the gateway accepts', () => {
     const validators = new AjvJsonSchemaValidator();
     const draft = {
       to: ['a@example.org', { email: 'b@example.org', name: null }],

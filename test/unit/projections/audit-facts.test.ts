@@ -3,7 +3,7 @@ import { allEvents, type AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { PastFact } from '../../../commands/values/event.ts';
 import { AUDIT_OUTCOMES, auditFacts } from '../../../projections/audit-facts.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
-import { openSealedFields, sealedFieldsOf } from '../../../projections/sealed-fields.ts';
+import { openSealedFields } from '../../../projections/sealed-fields.ts';
 import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
 import { openSample, sealSample } from '../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
@@ -15,7 +15,7 @@ const anyData = { capability: 'archive', code: 'not_found', mailbox_id: null };
 const factsOf = (type: string, data: object): ReturnType<typeof auditFacts> =>
   auditFacts({ type, data } as unknown as PastFact<AnyEvent>);
 
-describe('audit facts', () => {
+describe('auditFacts', () => {
   it('has an action and an outcome for every event of the catalogue', () => {
     for (const { type } of allEvents) {
       const { action, outcome } = factsOf(type, SAMPLE_EVENTS[type]);
@@ -24,7 +24,7 @@ describe('audit facts', () => {
     }
   });
 
-  it('tells a refusal by who the caller is from a request that failed', () => {
+  it('distinguishes a refusal of the caller from a request that failed', () => {
     const outcomes = ['insufficient_scope', 'not_found', 'token_revoked', 'rate_limited'].map(
       (code) => factsOf('RequestRefused', { ...anyData, code }).outcome,
     );
@@ -33,7 +33,7 @@ describe('audit facts', () => {
     expect(factsOf('RequestRefused', { ...anyData, code: 'no such code' }).outcome).to.equal('failed');
   });
 
-  it('follows an operation from pending to what became of it', () => {
+  it('follows an operation from pending to its outcome', () => {
     const summary = { done: 1, failed: 0, unknown: 0 };
     const end = (counts: object) =>
       factsOf('OperationCompleted', { summary: { ...summary, ...counts } }).outcome;
@@ -54,7 +54,7 @@ describe('audit facts', () => {
     });
   });
 
-  it('leaves resource and mailbox to the stream where the data do not name them', async () => {
+  it('takes resource and mailbox from the stream when the data do not name them', async () => {
     const events = new MemoryEventStore();
     await sampleHistory(events);
     const facts = events.all.flatMap((stored) => {
@@ -66,22 +66,8 @@ describe('audit facts', () => {
   });
 });
 
-describe('sealed fields', () => {
-  it('are known from the schema of the event', () => {
-    expect(sealedFieldsOf('AccountRegistered')).to.deep.equal(['email', 'name']);
-    expect(sealedFieldsOf('OperationSubmitted')).to.deep.equal(['reason', 'rfc_message_ids']);
-    expect(sealedFieldsOf('TokenIssued')).to.deep.equal([]);
-    expect(sealedFieldsOf('DraftEdited')).to.deep.equal(['draft.envelope']);
-    expect(sealedFieldsOf('DraftFrozen')).to.deep.equal(['rfc_message_id', 'smtp_envelope']);
-    expect(sealedFieldsOf('DraftSent')).to.deep.equal([
-      'rfc_message_id',
-      'response',
-      'rejected.*.address',
-      'rejected.*.response',
-    ]);
-  });
-
-  it(`are opened, and nothing else that looks like one ${verifies('contract:12:sealed')}`, async () => {
+describe('openSealedFields', () => {
+  it(`opens sealed fields, and nothing that only looks sealed ${verifies('contract:12:sealed')}`, async () => {
     const data = { reason: sealSample('because'), mailbox_id: sealSample('stolen') };
     expect(await openSealedFields('OperationSubmitted', data, openSample)).to.deep.equal({
       reason: 'because',
@@ -91,7 +77,7 @@ describe('sealed fields', () => {
     expect(erased['reason']).to.equal(null);
   });
 
-  it(`are opened wherever in the data they stand ${verifies('contract:12:sealed')}`, async () => {
+  it(`opens sealed fields anywhere in the data ${verifies('contract:12:sealed')}`, async () => {
     for (const { type } of allEvents) {
       const opened = await openSealedFields(type, SAMPLE_EVENTS[type], openSample);
       expect(JSON.stringify(opened), type).not.to.include(sealSample(''));
@@ -106,7 +92,7 @@ describe('sealed fields', () => {
     });
   });
 
-  it('leave data of an earlier shape as they are', async () => {
+  it('leaves data of an earlier schema unchanged', async () => {
     for (const data of [{ rejected: null }, { rejected: ['text'] }, { rejected: 'text' }, {}]) {
       expect(await openSealedFields('DraftSent', data, openSample)).to.deep.equal(data);
     }

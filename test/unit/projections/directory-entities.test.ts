@@ -48,7 +48,7 @@ async function directoryAfter(events: MemoryEventStore): Promise<DirectoryMaps> 
 }
 
 describe('directory', () => {
-  it('knows people, agents, tokens, mailboxes and grants from their events', async () => {
+  it('builds people, agents, tokens, mailboxes and grants from their events', async () => {
     const events = new MemoryEventStore();
     await sampleHistory(events);
     const { state } = await directoryAfter(events);
@@ -74,7 +74,7 @@ describe('directory', () => {
     expect([...(state.mailboxIdsByPrincipal.get(OWNER) ?? [])]).to.deep.equal([MAILBOX]);
   });
 
-  it('keeps a revoked token and says since when', async () => {
+  it('keeps a revoked token and the time of its revocation', async () => {
     const events = new MemoryEventStore();
     await sampleHistory(events);
     await happened(events, `token-${TOKEN}`, [{ type: 'TokenRevoked', data: {} }]);
@@ -82,7 +82,7 @@ describe('directory', () => {
     expect(Date.parse(state.tokens.get(TOKEN)?.revokedAt ?? '')).to.be.closeTo(Date.now(), 5_000);
   });
 
-  it('forgets a revoked grant in every index, and takes the next grant for the same principal', async () => {
+  it('removes a revoked grant from every index, and accepts another for the principal', async () => {
     const events = new MemoryEventStore();
     await sampleHistory(events);
     const revoked = { type: 'GrantRevoked', data: { grant_id: GRANT } } as const;
@@ -155,7 +155,7 @@ describe('directory', () => {
     );
   });
 
-  it('denies the subject of an event it cannot read and whoever it names, but no organisation', async () => {
+  it('denies the subject of an unreadable event and everyone it names, but no organisation', async () => {
     const events = new MemoryEventStore();
     await sampleHistory(events);
     const [token] = await events.readStream(`token-${TOKEN}`);
@@ -170,7 +170,7 @@ describe('directory', () => {
     expect(created && denialBy(created)).to.deep.equal({ put: [], remove: [] });
   });
 
-  it('holds the newest policy, and one that denies in the place of one it cannot read', async () => {
+  it('holds the newest policy, and one that denies in place of an unreadable one', async () => {
     const events = new MemoryEventStore();
     const emptied = { version: 2, internal_domains: [], custom_headers: [], rules: [], default: null };
     await happened(events, `policy-${ORG}`, [

@@ -27,7 +27,7 @@ const ended = (milliseconds: number): Fact => ({
   meta: meta(milliseconds),
 });
 
-describe('sessions in the directory', () => {
+describe('changeSessions', () => {
   let known: PersonSessionsEntry | undefined;
   beforeEach(() => {
     known = undefined;
@@ -37,7 +37,7 @@ describe('sessions in the directory', () => {
     return known.sessions.map((session) => session.id);
   };
 
-  it('hold what a request is judged by', async () => {
+  it('stores what a request is authorized by', async () => {
     await happens('ses_1', started(0));
     expect(known).to.deep.equal({
       id: 'usr_1',
@@ -64,7 +64,7 @@ describe('sessions in the directory', () => {
     expect(known?.sessions[0]).to.include({ steppedUpUntil: at(5_000), endedAt: at(20) });
   });
 
-  it('are forgotten a day after they were over, when something else happens', async () => {
+  it('removes a session a day after its end, at the next event', async () => {
     await happens('ses_1', started(0));
     await happens('ses_2', started(1));
     await happens('ses_2', ended(2));
@@ -73,7 +73,7 @@ describe('sessions in the directory', () => {
     expect(await happens('ses_3', ended(DAY_MS * 1.5))).to.deep.equal(['ses_3', 'ses_4']);
   });
 
-  it('keep the hash that older events hold in clear, and none of an erased person', async () => {
+  it('keeps the hash of older events, which is in clear, and none of an erased person', async () => {
     const begun = started(0);
     const withVerifier = (secret_hash: unknown): Fact =>
       ({ ...begun, data: { ...begun.data, secret_hash } }) as Fact;
@@ -82,7 +82,7 @@ describe('sessions in the directory', () => {
     expect(known?.sessions.map(({ secretHash }) => secretHash)).to.deep.equal(['hash', null]);
   });
 
-  it('know nothing of a session whose start they forgot', async () => {
+  it('ignores the end of a session whose start is no longer stored', async () => {
     await happens('ses_1', started(0));
     expect(await happens('ses_0', ended(1))).to.deep.equal(['ses_1']);
   });

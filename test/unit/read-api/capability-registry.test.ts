@@ -30,19 +30,19 @@ const problems = (...list: readonly object[]): string => {
   }
 };
 
-describe('the capability registry', () => {
-  it('takes sound declarations and cannot be changed afterwards', () => {
+describe('defineRegistry', () => {
+  it('accepts valid declarations and cannot be changed afterwards', () => {
     const registry = defineRegistry([sound]);
     expect(registry).to.deep.equal([sound]);
     expect(Object.isFrozen(registry)).to.equal(true);
   });
 
-  it('is sound as it is', () => {
+  it('accepts the registry of the gateway', () => {
     expect(capabilities.length).to.be.greaterThan(0);
     expect(problems(...capabilities)).to.equal('');
   });
 
-  it('refuses two of one name, and two of one route whatever its parameters are called', () => {
+  it('refuses two of one name, and two of one route whatever the parameters are called', () => {
     const elsewhere = { rest: { method: 'get', path: '/other/:note_id' } };
     expect(problems({}, elsewhere)).to.include('two capabilities are called get_note');
     const input = z.strictObject({ id: z.string() });
@@ -51,7 +51,7 @@ describe('the capability registry', () => {
     expect(problems({}, { name: 'patch', rest: { method: 'patch', path: '/notes/:note_id' } })).to.equal('');
   });
 
-  it('refuses a route that an earlier one answers for', () => {
+  it('refuses a route that an earlier one covers', () => {
     const all = { name: 'all_notes', input: z.strictObject({}), rest: { method: 'get', path: '/notes/all' } };
     expect(problems({}, all)).to.include('an earlier route takes every request for get /notes/all');
     expect(problems(all, {})).to.equal('');
@@ -59,8 +59,8 @@ describe('the capability registry', () => {
   });
 
   const broken: readonly [string, object, string][] = [
-    ['a name that is no tool name', { name: 'get-note' }, 'snake_case'],
-    ['an input that lets unknown fields pass', { input: z.object({ note_id: z.string() }) }, 'strict object'],
+    ['an invalid tool name', { name: 'get-note' }, 'snake_case'],
+    ['an input that accepts unknown fields', { input: z.object({ note_id: z.string() }) }, 'strict object'],
     ['an input without the parameter of the path', { input: z.strictObject({}) }, 'path parameter'],
     ['a GET that writes', { effect: 'write', tool: null }, 'GET must not change'],
     ['a read that takes If-Match', { ifMatch: true }, 'only a write with a route takes If-Match'],
@@ -75,15 +75,15 @@ describe('the capability registry', () => {
       { effect: 'write', rest: { method: 'post', path: '/notes/:note_id' } },
       'disagree',
     ],
-    ['access for nobody', { access: { any: [] } }, 'no caller could ever use it'],
+    ['access for no caller', { access: { any: [] } }, 'no caller could ever use it'],
     [
-      'a body field that is none of its fields',
+      'an unknown body field',
       { rest: { method: 'put', path: '/notes/:note_id', bodyField: 'text' } },
       'bodyField',
     ],
-    ['a tool without a word to a model', { description: ' ' }, 'needs a title and a description'],
+    ['a tool without a description', { description: ' ' }, 'needs a title and a description'],
     [
-      'a location of something that was not made',
+      'a location without a 201',
       { rest: { method: 'post', path: '/notes/:note_id', location: () => '/' } },
       'only a 201',
     ],

@@ -5,8 +5,8 @@ import { effectOf, leastEffectOf } from '../../../read-api/capability-registry.t
 import { awaitEmail } from '../../../read-api/waiting/await-email.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 
-describe('what a request is counted as', () => {
-  it(`is a read where email.requests only looks ${verifies('contract:15:rates')}`, () => {
+describe('effectOf', () => {
+  it(`is read when email.requests only reads ${verifies('contract:15:rates')}`, () => {
     expect(leastEffectOf(emailRequests)).to.equal('read');
     for (const input of [{}, { action: 'list' }, { action: 'get', approval_id: 'c' }, { action: 'preview' }])
       expect(effectOf(emailRequests, input), JSON.stringify(input)).to.equal('read');
@@ -14,7 +14,7 @@ describe('what a request is counted as', () => {
       expect(effectOf(emailRequests, input), JSON.stringify(input)).to.equal('write');
   });
 
-  it('is the effect of any other capability, whatever was sent', () => {
+  it('is the effect of any other capability, whatever is sent', () => {
     expect([leastEffectOf(actOnEmail), effectOf(actOnEmail, {})]).to.deep.equal(['write', 'write']);
     expect([leastEffectOf(awaitEmail), effectOf(awaitEmail, {})]).to.deep.equal(['read', 'read']);
   });

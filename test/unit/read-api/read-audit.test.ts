@@ -36,7 +36,7 @@ interface Lines {
   page: { next_cursor: string | null };
 }
 
-describe('the audit trail', () => {
+describe('audit trail', () => {
   let gateway: MemoryGateway;
   const list = (input: object = {}) => gateway.call<Lines>(listAuditEvents, input);
 
@@ -45,7 +45,7 @@ describe('the audit trail', () => {
     gateway.sql.rows.set('read.audit', [row(9), row(8), row(7)]);
   });
 
-  it('opens sealed texts when it is answered', async () => {
+  it('opens sealed texts in the answer', async () => {
     const [line] = (await list()).items;
     expect(line).to.deep.include({
       id: uuidToId('evt', EVENT_ID),
@@ -65,14 +65,14 @@ describe('the audit trail', () => {
     expect(line).not.to.have.property('policy');
   });
 
-  it("asks only for the caller's organisation, one line more than a page", async () => {
+  it("reads only the caller's organisation, one line more than a page", async () => {
     await list({ limit: 2 });
     expect(gateway.sql.asked.at(-1)).to.deep.equal([gateway.org.orgId, 3]);
     await gateway.call(getAuditEvent, { event_id: uuidToId('evt', EVENT_ID) });
     expect(gateway.sql.asked.at(-1)).to.deep.equal([gateway.org.orgId, EVENT_ID]);
   });
 
-  it('goes on after the last line shown, with the same filters only', async () => {
+  it('continues after the last line, with the same filters only', async () => {
     const filter = { actor: 'usr_1', from: '2026-03-01T12:00:00+01:00', limit: 2 };
     const { items, page } = await list(filter);
     expect(items.map(({ seq }) => seq)).to.deep.equal([9, 8]);
@@ -86,14 +86,14 @@ describe('the audit trail', () => {
     }
   });
 
-  it('knows no line of another organisation and no forged id', async () => {
+  it('hides lines of another organisation and forged ids', async () => {
     gateway.sql.rows.set('read.audit', []);
     for (const event_id of [uuidToId('evt', EVENT_ID), 'evt_forged']) {
       expect(await rejection(gateway.call(getAuditEvent, { event_id }))).to.include({ code: 'not_found' });
     }
   });
 
-  it('is closed to a token without audit:read', async () => {
+  it('requires audit:read', async () => {
     const input = {
       name: 'R',
       surface: 'rest',

@@ -16,7 +16,7 @@ interface Line {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** A stream with one request per second unless a line says when it was written. */
+/** A stream with one event per second, unless a line gives its time. */
 const streamOf = (lines: readonly Line[]): StoredEvent[] =>
   lines.map(({ type, by = 'agt_1', seconds = 0, data = {} }, index) => ({
     streamName: 'operation-opn_1',
@@ -81,25 +81,25 @@ const line = (type: string, seconds: number, data: object = {}): Line => ({
 
 const APPROVED = [...asked(), vote('usr_a', 10), granted(10)];
 
-describe('what must hold of a check', () => {
+describe('brokenApprovalRules', () => {
   const broken = (...lines: readonly Line[]): readonly string[] =>
     brokenApprovalRules(streamOf(lines), DECIDERS);
 
   const sound: readonly (readonly [title: string, lines: readonly Line[], status: string])[] = [
-    ['one that waits', asked(), 'awaiting_approval'],
-    ['one that was approved and ran', [...APPROVED, ...begun(20), ...ended(30)], 'committed'],
+    ['an approval that waits', asked(), 'awaiting_approval'],
+    ['an approval that was granted and ran', [...APPROVED, ...begun(20), ...ended(30)], 'committed'],
     [
-      'one that policy allowed',
+      'an approval that policy granted',
       [...asked({ quorum: 0 }, 'allow'), granted(0, 'policy'), ...begun(20), ...ended(30)],
       'committed',
     ],
     [
-      'one that two people approved',
+      'an approval of two people',
       [...asked({ quorum: 2 }), vote('usr_a', 10), vote('usr_b', 11), granted(11)],
       'pending_commit',
     ],
     [
-      'one whose first attempt did nothing',
+      'an approval whose first attempt did nothing',
       [
         ...APPROVED,
         ...begun(20),
@@ -109,14 +109,22 @@ describe('what must hold of a check', () => {
       'committing',
     ],
     [
-      'one that was rejected',
+      'an approval that was rejected',
       [...asked(), vote('usr_a', 10, { decision: 'reject', reason: 'no' }), line('ApprovalRejected', 10)],
       'rejected',
     ],
-    ['one that expired', [...asked(), line('ApprovalExpired', 200, { expired_at: at(100) })], 'expired'],
-    ['one that was cancelled when it was granted', [...APPROVED, line('ApprovalCancelled', 11)], 'cancelled'],
     [
-      'one that was held back',
+      'an approval that expired',
+      [...asked(), line('ApprovalExpired', 200, { expired_at: at(100) })],
+      'expired',
+    ],
+    [
+      'an approval that was cancelled after its grant',
+      [...APPROVED, line('ApprovalCancelled', 11)],
+      'cancelled',
+    ],
+    [
+      'an approval with an undo delay',
       [
         ...asked({ undo_seconds: 60 }),
         vote('usr_a', 10),
@@ -128,7 +136,7 @@ describe('what must hold of a check', () => {
     ],
   ];
   for (const [title, lines, status] of sound) {
-    it(`holds of ${title}`, () => {
+    it(`accepts ${title}`, () => {
       expect(broken(...lines)).to.deep.equal([]);
       expect(statusInStream(streamOf(lines))).to.equal(status);
     });
@@ -136,9 +144,9 @@ describe('what must hold of a check', () => {
 
   const cases: readonly (readonly [title: string, lines: readonly Line[], sentence: string])[] = [
     [
-      'a commit nobody approved',
+      'a commit without approval',
       [...asked(), ...begun(20)],
-      'CommitStarted of a check that is awaiting_approval',
+      'CommitStarted of an approval that is awaiting_approval',
     ],
     [
       'a grant without its quorum',
@@ -146,12 +154,12 @@ describe('what must hold of a check', () => {
       'it was granted without its quorum',
     ],
     [
-      'one person who counts for two',
+      'a person counted twice',
       [...asked({ quorum: 2 }), vote('usr_a', 10), vote('usr_a', 11), granted(11)],
       'a vote that counts twice',
     ],
     [
-      'a vote on something else',
+      'a vote on another hash',
       [...asked(), vote('usr_a', 10, { content_hash: 'other' })],
       'a vote on another hash',
     ],
@@ -159,65 +167,69 @@ describe('what must hold of a check', () => {
     ['a vote of an agent', [...asked(), vote('agt_1', 10)], 'a vote of somebody who is no person'],
     ['a late vote', [...asked(), vote('usr_a', 100)], 'a vote after the time was over'],
     [
-      'four eyes that are two',
+      'a vote of the excluded owner',
       [...asked({ exclude_owner: true }), vote('usr_1', 10)],
       'a vote of the one it was asked for',
     ],
-    ['a silent no', [...asked(), vote('usr_a', 10, { decision: 'reject' })], 'a no without a reason'],
     [
-      'an own request that is not told',
+      'a rejection without a reason',
+      [...asked(), vote('usr_a', 10, { decision: 'reject' })],
+      'a no without a reason',
+    ],
+    [
+      'an unmarked own request',
       [...asked(), vote('usr_1', 10, { own_request: false })],
       'own_request is told wrongly',
     ],
     [
-      'a grant of a policy that asks',
+      'a grant by a policy that requires approval',
       [...asked({ quorum: 0 }), granted(0, 'policy')],
       'policy granted what it does not allow',
     ],
     ['a late commit', [...APPROVED, ...begun(10 + 3_600)], 'a commit after its time'],
     [
-      'a commit of something else',
+      'a commit of another hash',
       [...APPROVED, line('CommitStarted', 20, { attempt: 1, content_hash: 'x' })],
       'a commit of another hash',
     ],
     [
       'two commits at once',
       [...APPROVED, ...begun(20), ...begun(21, 2)],
-      'CommitStarted of a check that is committing',
+      'CommitStarted of an approval that is committing',
     ],
     [
       'a second commit after the first',
       [...APPROVED, ...begun(20), ...ended(30), ...begun(40, 2)],
-      'CommitStarted of a check that is committed',
+      'CommitStarted of an approval that is committed',
     ],
-    ['an intent of its own', [...APPROVED, line('ActionsIntended', 20)], 'an intent without a commit'],
+    ['an intent before the commit', [...APPROVED, line('ActionsIntended', 20)], 'an intent without a commit'],
     [
-      'an outcome of nothing',
+      'an outcome before the commit',
       [...APPROVED, line('SendOutcomeRecorded', 20)],
       'SendOutcomeRecorded without a commit',
     ],
     [
-      'a cancel during the commit',
+      'a cancellation during the commit',
       [...APPROVED, ...begun(20), line('ApprovalCancelled', 21)],
-      'ApprovalCancelled of a check that is committing',
+      'ApprovalCancelled of an approval that is committing',
     ],
     [
-      'an end of an end',
+      'a second end',
       [...asked(), line('ApprovalCancelled', 5), line('ApprovalExpired', 200, { expired_at: at(100) })],
-      'ApprovalExpired of a check that is cancelled',
+      'ApprovalExpired of an approval that is cancelled',
     ],
     [
-      'an early end',
+      'an early expiry',
       [...asked(), line('ApprovalExpired', 50, { expired_at: at(100) })],
       'it expired before its time',
     ],
     [
-      'a rejection nobody cast',
+      'a rejection without a vote',
       [...asked(), line('ApprovalRejected', 10)],
       'it was rejected and nobody said no',
     ],
     [
-      'a commit while it can be cancelled',
+      'a commit during the undo delay',
       [
         ...asked({ undo_seconds: 60 }),
         vote('usr_a', 10),
@@ -228,7 +240,7 @@ describe('what must hold of a check', () => {
       'a commit before the time to cancel was over',
     ],
     [
-      'a commit that nobody could cancel',
+      'a commit without its undo delay',
       [...asked({ undo_seconds: 60 }), vote('usr_a', 10), granted(10), ...begun(70)],
       'a commit that was never held back',
     ],
@@ -239,7 +251,7 @@ describe('what must hold of a check', () => {
     ],
   ];
   for (const [title, lines, sentence] of cases) {
-    it(`is broken by ${title}`, () => {
+    it(`reports ${title}`, () => {
       expect(broken(...lines)).to.include(sentence);
     });
   }

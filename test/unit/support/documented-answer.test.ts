@@ -4,7 +4,7 @@ import { openApiDocument } from '../../../read-api/http/openapi.ts';
 import { publicRoutes } from '../../../read-api/http/public-routes.ts';
 import { DocumentedAnswers, type MetAnswer } from '../../support/suite/documented-answer.ts';
 
-describe('an answer held against the OpenAPI document', () => {
+describe('DocumentedAnswers', () => {
   const document = openApiDocument(
     { registry: capabilities, publicRoutes },
     { baseUrl: 'https://gateway.example', version: '1' },
@@ -18,14 +18,14 @@ describe('an answer held against the OpenAPI document', () => {
     body,
   });
 
-  it('is as documented, below a reference too', () => {
+  it('accepts a documented answer, below a reference too', () => {
     expect(answers.problemOf('GET', '/agents?limit=1', json(200, { items: [agent], page }))).to.equal(null);
     expect(answers.problemOf('DELETE', '/tokens/tok_1', { status: 204, type: null, body: null })).to.equal(
       null,
     );
   });
 
-  it('is refused with a field that is unknown, or without one that is required', () => {
+  it('refuses an unknown field and a missing required one', () => {
     const { owner_id: _, ...ownerless } = agent;
     const more = json(200, { items: [{ ...agent, secret: 'x' }], page });
     expect(answers.problemOf('GET', '/agents', more)).to.contain('secret');
@@ -37,14 +37,14 @@ describe('an answer held against the OpenAPI document', () => {
     );
   });
 
-  it('is refused with another status or media type, and with a body where there is none', () => {
+  it('refuses another status or media type, and a body where none is documented', () => {
     expect(answers.problemOf('GET', '/agents', json(418, {}))).to.contain('no such status');
     const text = { ...json(200, { items: [], page }), type: 'text/html' };
     expect(answers.problemOf('GET', '/agents', text)).to.contain('text/html');
     expect(answers.problemOf('DELETE', '/tokens/tok_1', json(204, {}))).to.contain('no body');
   });
 
-  it('is of no operation where no route takes the request', () => {
+  it('ignores a request that no route takes', () => {
     expect(answers.problemOf('GET', '/nowhere', json(404, {}))).to.equal(null);
     expect(answers.problemOf('PUT', '/agents', json(405, {}))).to.equal(null);
   });

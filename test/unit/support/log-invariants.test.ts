@@ -49,18 +49,18 @@ const answer = (...results: readonly ToldResult[]) => ({ operationId: '1', resul
 const withChange = (index: number, change: Partial<StoredEvent>): StoredEvent[] =>
   archived.map((event, at) => (at === index ? { ...event, ...change } : event));
 
-describe('what must hold of a log and its mailbox', () => {
+describe('brokenInvariants', () => {
   const broken = (
     events: readonly StoredEvent[],
     messages: readonly WatchedMessage[] = [],
     answers: readonly ReturnType<typeof answer>[] = [],
   ): readonly string[] => brokenInvariants({ events, messages, answers });
 
-  it('holds of an archive that was done, repeated and told the same', () => {
+  it('accepts an archive that was done, repeated and answered the same', () => {
     expect(broken(archived, [message('Archive')], [answer(DONE), answer(DONE)])).to.deep.equal([]);
   });
 
-  it('holds of one that was unknown first, and of one that was never begun', () => {
+  it('accepts an operation that was unknown first, and one that never started', () => {
     const settled = logOf({
       'operation-1': [...intent, ...outcome(UNKNOWN), ['ActionsReconciled', { results: [DONE] }]],
     });
@@ -83,7 +83,7 @@ describe('what must hold of a log and its mailbox', () => {
     ],
     ['an intent without an outcome', () => broken(logOf({ 'operation-1': intent })), 'operation 1 is open'],
     [
-      'an intent whose outcome is not told',
+      'an intent whose outcome is not recorded',
       () => broken(logOf({ 'operation-1': [...intent, ...outcome()] })),
       'outcome of every intent',
     ],
@@ -109,7 +109,11 @@ describe('what must hold of a log and its mailbox', () => {
     ],
     ['a lost message', () => broken(archived, [message()]), 'is lost'],
     ['a doubled message', () => broken(archived, [message('INBOX', 'Archive')]), 'is there 2 times'],
-    ['two in one folder', () => broken(archived, [message('Archive', 'Archive')]), 'is there 2 times'],
+    [
+      'a message twice in one folder',
+      () => broken(archived, [message('Archive', 'Archive')]),
+      'is there 2 times',
+    ],
     ['done, yet still at its source', () => broken(archived, [message('INBOX')]), 'not in Archive'],
     [
       'moved, yet told as failed',
@@ -134,27 +138,27 @@ describe('what must hold of a log and its mailbox', () => {
       'acknowledged and is lost',
     ],
     [
-      'a repeat that tells otherwise',
+      'a repeat with another answer',
       () => broken(archived, [], [answer(DONE), answer({ ...DONE, new_message_id: 'msg_8' })]),
       'differently on repeat',
     ],
     [
-      'an answer the log does not hold',
+      'an answer that is not in the log',
       () => broken(archived, [], [answer(FAILED)]),
       'told otherwise than the log',
     ],
     ['a gap in a stream', () => broken(withChange(4, { revision: 5n })), 'should be revision 4'],
     ['a revision twice', () => broken(withChange(4, { revision: 3n })), 'should be revision 4'],
-    ['an order that goes back', () => broken(withChange(4, { position: 100n })), '$all goes back'],
+    ['positions out of order', () => broken(withChange(4, { position: 100n })), '$all goes back'],
     ['an event twice', () => broken(withChange(4, { id: 'event-3' })), 'in the log twice'],
   ];
   for (const [title, found, sentence] of cases) {
-    it(`catches ${title}`, () => {
+    it(`reports ${title}`, () => {
       expect(found().join('\n')).to.contain(sentence);
     });
   }
 
-  it('allows both copies only where the answer says that just the copy was made', () => {
+  it('accepts both copies only when the answer says that only the copy was made', () => {
     const both = [message('INBOX', 'Archive')];
     const told = (result: ToldResult) => logOf({ 'operation-1': [...intent, ...outcome(result)] });
     expect(broken(told(COPIED), both)).to.deep.equal([]);

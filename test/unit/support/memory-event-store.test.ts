@@ -7,8 +7,8 @@ import { rejection } from '../../support/suite/rejection.ts';
 
 const event = (id: string): NewEvent => ({ id, type: 'Happened', data: { id }, metadata: {} });
 
-describe('memory event store', () => {
-  it('refuses an append at another revision and takes it at the exact one', async () => {
+describe('MemoryEventStore', () => {
+  it('refuses an append at another revision and accepts it at the exact one', async () => {
     const store = new MemoryEventStore();
     await store.append('a-1', 'no-stream', [event('1'), event('2')]);
     expect(await rejection(store.append('a-1', 'no-stream', [event('3')]))).to.be.instanceOf(
@@ -17,7 +17,7 @@ describe('memory event store', () => {
     expect((await store.append('a-1', 1n, [event('3')])).revision).to.equal(2n);
   });
 
-  it('tells a repeat by its ids as a success and adds nothing', async () => {
+  it('answers a repeat by its ids as a success and adds nothing', async () => {
     const store = new MemoryEventStore();
     const first = await store.append('a-1', 'no-stream', [event('1')]);
     await store.append('a-1', 0n, [event('2')]);
@@ -25,7 +25,7 @@ describe('memory event store', () => {
     expect(store.all).to.have.length(2);
   });
 
-  it('hands out what is there, says so, and goes on with what comes', async () => {
+  it('yields stored events, then caught-up, then new events', async () => {
     const store = new MemoryEventStore();
     await store.append('a-1', 'no-stream', [event('1')]);
     await store.append('b-1', 'no-stream', [event('2')]);

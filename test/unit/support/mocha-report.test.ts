@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { readMochaReport } from '../../support/suite/mocha-report.ts';
 
-describe('what mocha reported', () => {
-  it('is read whatever the values were that differed', async () => {
+describe('mocha report', () => {
+  it('is read whatever the differing values were', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-report-'));
     try {
       const path = join(folder, 'report.json');

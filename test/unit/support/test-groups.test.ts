@@ -7,8 +7,8 @@ const file = (path: string, bytes = 20_000, isLengthy = false): TestFile => ({ p
 const namesOf = (...files: readonly TestFile[]): readonly string[] =>
   groupTests(files).map(({ name }) => name);
 
-describe('test files that share a process', () => {
-  it('are neighbours, up to 60,000 bytes of them', () => {
+describe('groupTests', () => {
+  it('groups neighbours up to 60,000 bytes', () => {
     const files = ['a', 'b', 'c', 'd'].map((name) => file(`test/e2e/${name}.test.ts`));
     expect(namesOf(...files)).to.deep.equal([
       'test/e2e/a.test.ts, b.test.ts, c.test.ts',
@@ -16,28 +16,28 @@ describe('test files that share a process', () => {
     ]);
   });
 
-  it('are whole folders elsewhere than in test/e2e', () => {
+  it('groups whole folders outside test/e2e', () => {
     const files = ['mcp/a', 'mcp/b', 'infra/http/c'].map((name) => file(`test/integration/${name}.test.ts`));
     expect(namesOf(...files)).to.deep.equal(['test/integration/mcp, infra/http']);
   });
 
-  it('are all of test/unit, however many', () => {
+  it('groups all of test/unit', () => {
     const files = ['a', 'commands/b', 'commands/c', 'infra/d'].map((name) =>
       file(`test/unit/${name}.test.ts`),
     );
     expect(namesOf(...files)).to.deep.equal(['test/unit']);
   });
 
-  it('are never lengthy ones, which come first', () => {
+  it('puts a group with a lengthy file first', () => {
     const files = [
       file('test/e2e/a.test.ts'),
       file('test/e2e/b.test.ts', 500, true),
-      file('test/e2e/c.test.ts'),
+      file('test/e2e/c.test.ts', 50_000),
     ];
-    expect(namesOf(...files)).to.deep.equal(['test/e2e/b.test.ts', 'test/e2e/a.test.ts, c.test.ts']);
+    expect(namesOf(...files)).to.deep.equal(['test/e2e/a.test.ts, b.test.ts', 'test/e2e/c.test.ts']);
   });
 
-  it('are in one group each', () => {
+  it('puts every file in one group', () => {
     const path = fc.stringMatching(/^test\/(unit|e2e|contract|integration)(\/[ab]){0,2}\/[a-e]\.test\.ts$/);
     const files = fc.uniqueArray(fc.record({ path, bytes: fc.nat(90_000), isLengthy: fc.boolean() }), {
       selector: (each) => each.path,

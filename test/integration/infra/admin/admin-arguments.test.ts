@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { type CommandResult, runCommand } from '../../../support/servers/run-command.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('the commands on the machine', function () {
+describe('the command-line programs', function () {
   this.timeout(60_000);
   let folder: string;
   let env: Record<string, string>;
@@ -19,7 +19,7 @@ describe('the commands on the machine', function () {
 
   const admin = (...args: string[]): Promise<CommandResult> => runCommand('infra/admin/admin.ts', args, env);
 
-  it('are listed for whoever asks, and for whoever names none', async () => {
+  it('list their commands when asked for help or called without one', async () => {
     for (const args of [['--help'], ['-h'], ['help'], [], ['policy', '--help']]) {
       const { code, stdout, stderr } = await admin(...args);
       expect([code, stderr], args.join(' ')).to.deep.equal([0, '']);
@@ -28,7 +28,7 @@ describe('the commands on the machine', function () {
     }
   });
 
-  it('say what is wrong with their arguments, and which there are', async () => {
+  it('name the bad argument and list the valid ones', async () => {
     for (const [args, wrong] of [
       [['polcy'], 'There is no command polcy.'],
       [['resolve'], 'The command resolve takes other arguments.'],
@@ -41,7 +41,7 @@ describe('the commands on the machine', function () {
     }
   });
 
-  it(`make nothing in a folder that holds no gateway ${verifies('contract:20:no-gateway')}`, async () => {
+  it(`create nothing in a folder without a gateway ${verifies('contract:20:no-gateway')}`, async () => {
     const sentence = `There is no gateway in ${env['DATA_DIR'] ?? ''}: set DATA_DIR to the folder of yours.\n`;
     const rebuild = runCommand('infra/admin/rebuild.ts', ['all'], env);
     for (const run of [

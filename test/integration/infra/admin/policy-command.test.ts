@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openForAdmin } from '../../../../infra/admin/open-for-admin.ts';
+import { openForAdmin } from '../../../../infra/admin/open-for-command.ts';
 import { loadConfig } from '../../../../infra/process/config.ts';
 import { stopOrphan } from '../../../../infra/postgres/embedded/postgres-orphan.ts';
 import { eventually, startTestGateway, type TestGateway } from '../../../support/worlds/gateway.ts';
@@ -45,7 +45,7 @@ describe('admin policy', function () {
         EVENTSTORE_URL: gateway.gateway.eventStoreUrl,
       });
 
-    it(`shows what is in force, sets a file, and adds nothing for the same again ${verifies('contract:8:versions')}`, async () => {
+    it(`shows the active policy, sets a file and adds no version when it is unchanged ${verifies('contract:8:versions')}`, async () => {
       const before = await admin('policy');
       expect(JSON.parse(before.stdout)).to.deep.equal({
         version: 0,
@@ -77,7 +77,7 @@ describe('admin policy', function () {
       });
     });
 
-    it('does not listen for cancelled calls, as the gateway with its faces does', async () => {
+    it('leaves the notifications of cancelled calls to the gateway', async () => {
       const { databaseUrl, eventStoreUrl, ports } = gateway.gateway;
       const listeners = async (): Promise<number> => {
         const name = 'gateway mcp_call_cancelled';
@@ -99,7 +99,7 @@ describe('admin policy', function () {
       expect(await listeners()).to.equal(1);
     });
 
-    it('says in a line each what is wrong, and changes nothing', async () => {
+    it('prints one line per issue and changes nothing', async () => {
       const file = await fileWith({ rules: [{ ...RULE, when: { mailbox_ids: ['mbx_1'] } }, { id: 'X' }] });
       const refused = await admin('policy', file);
       expect(refused.code).to.equal(1);
@@ -115,7 +115,7 @@ describe('admin policy', function () {
     });
   });
 
-  it('works on the stores of the data folder when no gateway runs', async () => {
+  it('opens the stores of the data folder when no gateway runs', async () => {
     const env = { DATA_DIR: join(folder, 'embedded'), PORT: '0' };
     const admin = (...args: string[]) => runCommand('infra/admin/admin.ts', args, env);
     try {

@@ -11,7 +11,7 @@ import { type CommandResult, runCommand } from '../../../support/servers/run-com
 const AUDIT = `audit_v${String(audit.version)}`;
 const NAMES = READ_MODELS.map(({ name }) => name).join(', ');
 
-describe('the commands for read models, beside a running gateway', function () {
+describe('the commands for read models beside a running gateway', function () {
   this.timeout(60_000);
   let folder: string;
   let gateway: TestGateway;
@@ -40,12 +40,12 @@ describe('the commands for read models, beside a running gateway', function () {
     return (answer.body as { items: { id: string }[] }).items;
   };
 
-  it('rebuild: names the models when the one asked for is unknown', async () => {
+  it('rebuild lists the models when the given one is unknown', async () => {
     const { code, stderr } = await run('rebuild', 'weather');
     expect([code, stderr]).to.deep.equal([1, `There is no read model called weather: ${NAMES}, or all.\n`]);
   });
 
-  it('rebuild: mends a damaged model while the gateway goes on', async () => {
+  it('rebuild repairs a damaged model while the gateway runs', async () => {
     const before = await trail();
     expect(before.length).to.be.greaterThan(3);
     await gateway.gateway.ports.sql.query('delete from read.audit where seq = 2');
@@ -62,7 +62,7 @@ describe('the commands for read models, beside a running gateway', function () {
     });
   });
 
-  it('admin: lists what is parked, and tries it again in its place', async () => {
+  it('admin lists parked events and retries them in place', async () => {
     const { sql } = gateway.gateway.ports;
     const before = await trail();
     const first = await sql.query<{ position: string; event_id: string }>(

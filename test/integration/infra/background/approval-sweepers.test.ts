@@ -3,7 +3,7 @@ import { decideApproval } from '../../../../commands/approvals/decide-approval.t
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { approvals } from '../../../../projections/approvals.ts';
-import { CHECKED, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { runNamedSweepers } from '../../../support/worlds/named-sweepers.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
@@ -11,7 +11,7 @@ import { openRig, type Rig } from '../projector/projector-rig.ts';
 /** More than are committed at once in all mailboxes together. */
 const DUE = 20;
 
-describe('the sweepers of approvals, on a log and a database', () => {
+describe('the approval sweepers', () => {
   let home: Rig;
   before(async () => {
     home = await openRig();
@@ -20,12 +20,12 @@ describe('the sweepers of approvals, on a log and a database', () => {
     await home[Symbol.asyncDispose]();
   });
 
-  it('begin two commits in a mailbox whose server hangs, and continue with everything else', async () => {
-    const rig = checkRig();
+  it('begin two commits in a mailbox whose server hangs, and continue with all others', async () => {
+    const rig = approvalRig();
     const projector = await home.start({ events: rig.events, projections: [approvals] });
     const boss = rig.person('usr_boss', 'owner');
     for (let n = 1; n <= DUE; n += 1) {
-      rig.rules({ ...CHECKED, then: { decision: 'require', undo_seconds: 10, auto_commit: true } });
+      rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', undo_seconds: 10, auto_commit: true } });
       const asked = await rig.ask([rig.arrive('INBOX', `<${String(n)}@example.com>`)], 'archive');
       await rig.approvalAs(boss, decideApproval, {
         approval_id: asked.approval?.id,
@@ -33,7 +33,7 @@ describe('the sweepers of approvals, on a log and a database', () => {
         content_hash: asked.approval?.content_hash,
       });
     }
-    rig.rules({ ...CHECKED, then: { decision: 'require', decision_ttl: 60 } });
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', decision_ttl: 60 } });
     const undecided = await rig.ask([rig.arrive('INBOX', '<undecided@example.com>')], 'archive');
     await home.settle(projector);
     let hanging = 0;

@@ -20,7 +20,7 @@ import {
 import { SweeperRun } from '../../../../infra/background/run-sweeper.ts';
 import { approvals } from '../../../../projections/approvals.ts';
 import { WORLD_NOW } from '../../../support/worlds/access-world.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -63,9 +63,9 @@ class Invalidation {
   }
 }
 
-describe('approvals whose ground is gone, on a log and a database', () => {
+describe('the invalidation sweepers', () => {
   let home: Rig;
-  let rig: CheckRig;
+  let rig: ApprovalRig;
   let boss: Caller;
   let sweeper: Invalidation;
   let settle: () => Promise<void>;
@@ -73,7 +73,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
 
   beforeEach(async () => {
     home = await openRig();
-    rig = checkRig();
+    rig = approvalRig();
     boss = rig.person('usr_boss', 'owner');
     const projector = await home.start({ events: rig.events, projections: [approvals] });
     stop = () => projector.close();
@@ -106,8 +106,8 @@ describe('approvals whose ground is gone, on a log and a database', () => {
       decision: 'approve',
       content_hash: approval?.content_hash,
     });
-  const endOfApproval = async (check: OperationReply): Promise<string | null> => {
-    const { approval } = await rig.stateOf(check);
+  const endOfApproval = async (reply: OperationReply): Promise<string | null> => {
+    const { approval } = await rig.stateOf(reply);
     const end = endOf(approval);
     return end?.status === 'invalidated' ? end.why.reason : (end?.status ?? null);
   };
@@ -153,7 +153,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     messages.delete(Math.max(...messages.keys()));
   };
 
-  it(`end with the grant, waiting for a decision or for a commit, and a new grant revives none ${verifies('contract:10:ground-gone')}`, async () => {
+  it(`end approvals when their grant is revoked, and keep them ended under a new grant ${verifies('contract:10:ground-gone')}`, async () => {
     const asked = await ask();
     const granted = await ask();
     await approve(granted);
@@ -172,7 +172,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it(`refuse the vote that comes before anybody looked, also under a grant given since ${verifies('contract:10:ground-gone')}`, async () => {
+  it(`refuse a vote that arrives before the sweep, also under a new grant ${verifies('contract:10:ground-gone')}`, async () => {
     const narrowed = await ask();
     const scopes = directory().grants.get('grt_0')?.scopes ?? [];
     regrant({ scopes: scopes.filter((scope) => scope !== 'messages:archive') });
@@ -185,7 +185,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     expect(await endOfApproval(renewed)).to.equal('grant_gone');
   });
 
-  it(`end with a grant that runs out, with the token and with the role of an approver ${verifies('contract:10:ground-gone')}`, async () => {
+  it(`end approvals when a grant expires, a token is revoked or an approver loses the role ${verifies('contract:10:ground-gone')}`, async () => {
     const expiring = await ask();
     regrant({ expiresAt: new Date(WORLD_NOW.getTime() + 30_000).toISOString() });
     await sweep();
@@ -209,7 +209,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     expect(await endOfApproval(byToken)).to.equal('requester_gone');
   });
 
-  it(`end when another client took a message, and stay where it only looked so ${verifies('contract:10:ground-gone')}`, async () => {
+  it(`end approvals when another client moved a message, and keep those whose message only seemed moved ${verifies('contract:10:ground-gone')}`, async () => {
     const there = rig.arrive('INBOX');
     const stays = await ask(there);
     const gone = rig.arrive('INBOX');
@@ -220,7 +220,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     expect([await endOfApproval(stays), await endOfApproval(goes)]).to.deep.equal([null, 'targets_gone']);
   });
 
-  it(`end when an own operation moved a message, granted ones too ${verifies('contract:10:ground-gone')}`, async () => {
+  it(`end approvals, granted ones too, when an operation of the gateway moved a message ${verifies('contract:10:ground-gone')}`, async () => {
     const id = rig.arrive('INBOX');
     const asked = await ask(id);
     const granted = await ask(id);
@@ -237,7 +237,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     ]);
   });
 
-  it(`end when their folder is numbered anew or gone, and others stay ${verifies('contract:4:reset-invalidates')}`, async () => {
+  it(`end approvals when their folder has a new UIDVALIDITY or is gone, and keep others ${verifies('contract:4:reset-invalidates')}`, async () => {
     const inbox = await ask();
     const work = await ask(rig.arrive('Work'));
     const junk = await ask(rig.arrive('Junk'));
@@ -260,7 +260,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     expect(await endOfApproval(work)).to.equal('mailbox_removed');
   });
 
-  it('end where nobody looked when it happened', async () => {
+  it('end approvals when the change happened while no sweeper ran', async () => {
     const id = rig.arrive('INBOX');
     const moved = await ask(id);
     const unentitled = await ask(rig.arrive('Work'));
@@ -275,7 +275,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     ]);
   });
 
-  it(`are looked at past one that cannot be read and past a mail server that is away ${verifies('contract:10:ground-gone')}`, async () => {
+  it(`continue past an unreadable approval and past an unreachable mail server ${verifies('contract:10:ground-gone')}`, async () => {
     const unread = await ask();
     const others = [await ask(), await ask()];
     const suspected = rig.arrive('INBOX');

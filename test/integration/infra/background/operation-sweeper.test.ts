@@ -11,7 +11,7 @@ import { type OperationRig, operationRig } from '../../../support/worlds/operati
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { openRig } from '../projector/projector-rig.ts';
 
-describe('the sweeper of operations, on a log and a database', () => {
+describe('the operation sweeper', () => {
   let rig: OperationRig;
 
   /** An operation whose process died before it did anything. */
@@ -36,7 +36,7 @@ describe('the sweeper of operations, on a log and a database', () => {
   const isSettled = async (operationId: string): Promise<boolean> =>
     (await loadAggregate(rig.ports.events, operation, operationId)).state.results !== null;
 
-  it('does not keep the operations of other mailboxes waiting for those of one whose server hangs', async () => {
+  it('continues with other mailboxes when the server of one hangs', async () => {
     await using home = await openRig();
     rig = operationRig();
     const { ports } = rig;

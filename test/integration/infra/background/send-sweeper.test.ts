@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
@@ -43,7 +43,7 @@ const dies = async (work: Promise<unknown>): Promise<void> => {
   throw new Error('it did not die');
 };
 
-describe('the sweeper of sends, on a log and a database', () => {
+describe('the send sweeper', () => {
   let home: Rig;
   let rig: SendRig;
   let projector: Projector;
@@ -88,7 +88,7 @@ describe('the sweeper of sends, on a log and a database', () => {
     return { id, operationId };
   };
 
-  it('tells the operation of an unknown send that was found when a process died between the two', async () => {
+  it('records the outcome of an unknown send when a process died before it', async () => {
     const { id, operationId } = await unknown();
     rig.mailbox.add('Sent', await rig.messageId(id));
     await dies(settleSend(dyingUntold(rig.ports), { operationId, orgId: 'org_1' }));
@@ -98,7 +98,7 @@ describe('the sweeper of sends, on a log and a database', () => {
     expect(await rig.send(id, 'key-1')).to.include({ status: 'completed' });
   });
 
-  it("tells the operation a person's word, and gives the quota back, when a process died between the two", async () => {
+  it('records the word of a person and returns the quota when a process died before it', async () => {
     const { id, operationId } = await unknown();
     const { events } = rig.parts.ports;
     const author = sampleAuthor('org_1');
@@ -110,7 +110,7 @@ describe('the sweeper of sends, on a log and a database', () => {
     expect(all.map(({ type }) => type)).to.include('QuotaGivenBack');
   });
 
-  it("does not keep a mailbox's sends waiting for those of another one whose server hangs", async () => {
+  it('continues with other mailboxes when the server of one hangs', async () => {
     await openSends('user');
     rig.submission.course = LATER_AT_ENVELOPE;
     const keys = Array.from({ length: 20 }, (_, at) => `slow-${String(at)}`);

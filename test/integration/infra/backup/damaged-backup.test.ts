@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { BULK, SavedBackup, writeManifest } from './saved-backup.ts';
 
-describe('a damaged backup', function () {
+describe('restore of a damaged backup', function () {
   this.timeout(60_000);
   let backup: SavedBackup;
 
@@ -13,8 +13,8 @@ describe('a damaged backup', function () {
   });
   after(() => backup[Symbol.asyncDispose]());
 
-  describe('is refused before anything is written', () => {
-    it('without a manifest', async () => {
+  describe('refuses before it writes', () => {
+    it('when the manifest is missing', async () => {
       const spoilt = await backup.copy();
       await rm(join(spoilt, 'manifest.json'));
       expect(await backup.refusal(spoilt)).to.match(
@@ -22,13 +22,13 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('with a manifest that is cut off', async () => {
+    it('when the manifest is truncated', async () => {
       const spoilt = await backup.copy();
       await truncate(join(spoilt, 'manifest.json'), 200);
       expect(await backup.refusal(spoilt)).to.match(/manifest\.json is damaged \(no JSON\)/);
     });
 
-    it('with a manifest that lacks a part or names other files', async () => {
+    it('when the manifest lacks a part or names other files', async () => {
       const spoilt = await backup.copy();
       await writeManifest(spoilt, { ...backup.manifest, log: undefined });
       expect(await backup.refusal(spoilt)).to.match(/manifest\.json is damaged \(log: /);
@@ -46,7 +46,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('of a format this version does not know', async () => {
+    it('when the format is unknown', async () => {
       const spoilt = await backup.copy();
       await writeManifest(spoilt, { format: 2, everything: 'else' });
       expect(await backup.refusal(spoilt)).to.match(
@@ -54,7 +54,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('of a schema this version does not know', async () => {
+    it('when the schema is unknown', async () => {
       const spoilt = await backup.copy();
       await writeManifest(spoilt, {
         ...backup.manifest,
@@ -66,13 +66,13 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('with a file missing', async () => {
+    it('when a file is missing', async () => {
       const spoilt = await backup.copy();
       await rm(join(spoilt, 'vault.password.copy.gz'));
       expect(await backup.refusal(spoilt)).to.match(/vault\.password\.copy\.gz is missing or cannot be read/);
     });
 
-    it('with a file cut off', async () => {
+    it('when a file is truncated', async () => {
       const spoilt = await backup.copy();
       await truncate(join(spoilt, 'log.event.copy.gz'), backup.entry('log.event').bytes - 1);
       expect(await backup.refusal(spoilt)).to.match(
@@ -80,7 +80,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('with one bit turned', async () => {
+    it('when one bit is flipped', async () => {
       const spoilt = await backup.copy();
       const path = join(spoilt, 'log.event.copy.gz');
       const content = await readFile(path);
@@ -92,11 +92,11 @@ describe('a damaged backup', function () {
     });
   });
 
-  describe('leaves nothing half restored when the damage shows while loading', () => {
+  describe('leaves nothing behind while loading', () => {
     const plain = async (table: string): Promise<string> =>
       gunzipSync(await readFile(join(backup.source, backup.entry(table).file))).toString();
 
-    it('as compression that ends too early', async () => {
+    it('when the compression ends too early', async () => {
       const spoilt = await backup.copy();
       const content = await readFile(join(backup.source, 'log.event.copy.gz'));
       await backup.forge(spoilt, 'log.event', content.subarray(0, content.length - 100));
@@ -105,7 +105,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('as a row that is none', async () => {
+    it('when a row is malformed', async () => {
       const spoilt = await backup.copy();
       await backup.forge(spoilt, 'log.event', gzipSync(`${await plain('log.event')}nonsense\n`));
       expect(await backup.refusal(spoilt)).to.match(
@@ -113,7 +113,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('as an event that is there twice', async () => {
+    it('when an event is repeated', async () => {
       const spoilt = await backup.copy();
       const text = await plain('log.event');
       await backup.forge(
@@ -127,7 +127,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('as fewer rows than were written', async () => {
+    it('when rows are missing', async () => {
       const spoilt = await backup.copy();
       const text = await plain('log.event');
       await backup.forge(spoilt, 'log.event', gzipSync(text.slice(text.indexOf('\n') + 1)));
@@ -136,7 +136,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('as a table that is not listed, or listed twice', async () => {
+    it('when a table is unlisted or listed twice', async () => {
       const spoilt = await backup.copy();
       const files = backup.manifest.files.filter(({ table }) => table !== 'log.event');
       await writeManifest(spoilt, { ...backup.manifest, files });
@@ -152,7 +152,7 @@ describe('a damaged backup', function () {
       );
     });
 
-    it('as a log that ends elsewhere', async () => {
+    it('when the log ends at another position', async () => {
       const spoilt = await backup.copy();
       await writeManifest(spoilt, { ...backup.manifest, log: { ...backup.manifest.log, end: '1000' } });
       expect(await backup.refusal(spoilt)).to.match(/manifest\.json is damaged: it and the log do not agree/);

@@ -14,7 +14,7 @@ import { runCommand } from '../../../support/servers/run-command.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { openHome } from './home-under-test.ts';
 
-describe('the home a backup is made of', function () {
+describe('the source of a backup', function () {
   this.timeout(60_000);
   let folder: string;
   let dataDir: string;
@@ -35,7 +35,7 @@ describe('the home a backup is made of', function () {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('must have been set up, and its log written, which an event store elsewhere does not do', async () => {
+  it('must be set up with a log in the embedded event node', async () => {
     const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog });
     const options = { target: join(folder, 'backup'), report: () => undefined };
     const save = () => writeBackup({ url: postgres.url, ...options, signal: new AbortController().signal });
@@ -50,7 +50,7 @@ describe('the home a backup is made of', function () {
     }
   });
 
-  it('is the running one, which goes on running', async () => {
+  it('is the running gateway, which keeps running', async () => {
     await using home = await openHome(dataDir);
     const found = await open();
     expect(found.url).to.equal(home.url);
@@ -58,7 +58,7 @@ describe('the home a backup is made of', function () {
     expect(await ping(home.url)).to.deep.equal([{ one: 1 }]);
   });
 
-  it('is started where none runs, and stopped again', async () => {
+  it('is started when it does not run, and stopped afterwards', async () => {
     const found = await open();
     expect(await ping(found.url)).to.deep.equal([{ one: 1 }]);
     await found.stop();
@@ -71,7 +71,7 @@ describe('the home a backup is made of', function () {
     expect(await ping(home.url), 'the folder was let go').to.deep.equal([{ one: 1 }]);
   });
 
-  it('is not made where there is none', async () => {
+  it('is never created when it is missing', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);
     await writeFile(join(empty, 'master.key'), '');
@@ -80,7 +80,7 @@ describe('the home a backup is made of', function () {
     );
   });
 
-  it('is waited for by nobody while its Postgres is not up', async () => {
+  it('is refused at once while its Postgres is not up', async () => {
     const owner = join(dataDir, 'postgres', 'owner');
     await takeFolder(owner, dataDir);
     try {
@@ -90,7 +90,7 @@ describe('the home a backup is made of', function () {
     }
   });
 
-  it('has no part elsewhere', async () => {
+  it('has no part on another host', async () => {
     const servers = {
       DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db',
       EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',

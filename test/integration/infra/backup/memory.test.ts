@@ -38,7 +38,7 @@ describe('backup and restore of a long log', function () {
     return { backup, restore: await peakKiB('infra/admin/restore.ts', target, env) };
   };
 
-  it('takes no more memory than of a short one', async () => {
+  it('take no more memory than those of a short log', async () => {
     const small = await peaks(SMALL);
     const large = await peaks(LARGE);
     expect(large.backup - small.backup, 'backup').to.be.below(MOST_GROWTH_KIB);

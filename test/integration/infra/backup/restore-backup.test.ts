@@ -23,7 +23,7 @@ describe('restoreBackup', function () {
   });
   after(() => backup[Symbol.asyncDispose]());
 
-  it('brings back every row as it was, and leaves alone what is built again', async () => {
+  it('restores every row and skips the rebuilt ones', async () => {
     const dataDir = backup.fresh('home');
     expect(await backup.restore(dataDir)).to.deep.equal(backup.manifest);
     const digest = (table: string): string =>
@@ -42,7 +42,7 @@ describe('restoreBackup', function () {
     expect(await readdir(dataDir)).to.deep.equal(['postgres']);
   });
 
-  it('gives an event store that goes on where the saved one was', async () => {
+  it('restores an event store that continues after its last event', async () => {
     const dataDir = backup.fresh('home');
     await backup.restore(dataDir);
     await using home = await openHome(dataDir, { keyFile: backup.keyFile });
@@ -65,7 +65,7 @@ describe('restoreBackup', function () {
     expect(await read()).to.deep.equal([...before, position?.commit]);
   });
 
-  it('is refused where something is, and by nothing overwritten', async () => {
+  it('refuses a target that is not empty and overwrites nothing', async () => {
     const dataDir = backup.fresh('home');
     await backup.restore(dataDir);
     const before = await rowsIn(dataDir, 'select system_identifier from pg_control_system()');
@@ -80,8 +80,8 @@ describe('restoreBackup', function () {
     expect(await readdir(other)).to.deep.equal(['notes.txt']);
   });
 
-  describe('and the key file', () => {
-    it('may wait in the data folder', async () => {
+  describe('with a key file', () => {
+    it('accepts a key file that is already in the data folder', async () => {
       const dataDir = backup.fresh('home');
       await mkdir(dataDir);
       await cp(backup.keyFile, join(dataDir, 'master.key'));
@@ -89,14 +89,14 @@ describe('restoreBackup', function () {
       expect(await readdir(dataDir)).to.have.members(['master.key', 'postgres']);
     });
 
-    it('is asked for when it is missing', async () => {
+    it('asks for the key file when it is missing', async () => {
       const missing = join(backup.folder, 'nowhere.key');
       expect(await backup.refusal(backup.source, { keyFile: missing })).to.match(
         /^The key file .*nowhere\.key is missing: restore it from your backup or set KEY_FILE/,
       );
     });
 
-    it('must be the one the backup was made under', async () => {
+    it("refuses another key file than the backup's", async () => {
       const other = join(backup.folder, 'other.key');
       await writeFile(other, Buffer.alloc(32, 1).toString('base64'), { mode: 0o600 });
       expect(await backup.refusal(backup.source, { keyFile: other })).to.equal(
@@ -104,7 +104,7 @@ describe('restoreBackup', function () {
       );
     });
 
-    it('is not asked for where nothing is kept under one', async () => {
+    it('asks for no key file when nothing is encrypted under one', async () => {
       const [store, target, dataDir] = [backup.fresh('store'), backup.fresh('backup'), backup.fresh('home')];
       await using home = await openHome(store, { bulk: 3 });
       await home.sql.query('truncate vault.gateway_key, vault.signing_key');
@@ -115,7 +115,7 @@ describe('restoreBackup', function () {
       ]);
     });
 
-    it('must not be open to other accounts', async () => {
+    it('refuses a key file that other accounts can read', async () => {
       const open = join(backup.folder, 'open.key');
       await cp(backup.keyFile, open);
       await chmod(open, 0o640);
@@ -125,7 +125,7 @@ describe('restoreBackup', function () {
     });
   });
 
-  it('is stopped without a trace', async () => {
+  it('leaves nothing behind when it is stopped', async () => {
     const stopping = new AbortController();
     const report = (): void => {
       stopping.abort(new Error('Stopped (test).'));
@@ -135,7 +135,7 @@ describe('restoreBackup', function () {
     );
   });
 
-  it('clears away what a killed restore left, its Postgres included', async () => {
+  it('removes the remains of a killed restore, its Postgres included', async () => {
     const dataDir = backup.fresh('home');
     const script = `
       const { startEmbeddedPostgres } = await import(process.argv[1]);
@@ -148,17 +148,19 @@ describe('restoreBackup', function () {
     expect(await readdir(dataDir)).to.deep.equal(['postgres.unfinished']);
     const orphan = await readPostmasterFile(join(dataDir, 'postgres.unfinished/cluster'));
     expect(await lookUpProcess(orphan?.pid ?? 0)).not.to.equal(null);
-    expect((await rejection(refuseUnfinishedRestore(dataDir))).message).to.match(/did not end: run it again/);
+    expect(() => {
+      refuseUnfinishedRestore(dataDir);
+    }).to.throw(/did not end: run it again/);
     await backup.restore(dataDir);
     expect(await lookUpProcess(orphan?.pid ?? 0)).to.equal(null);
     expect(await readdir(dataDir)).to.deep.equal(['postgres']);
-    await refuseUnfinishedRestore(dataDir);
+    refuseUnfinishedRestore(dataDir);
     expect(await rowsIn(dataDir, 'select count(*)::int as events from log.event')).to.deep.equal([
       { events: BULK + 1 },
     ]);
   });
 
-  it('leaves another restore into the same folder to end', async () => {
+  it('leaves another restore into the same folder alone', async () => {
     const dataDir = backup.fresh('home');
     const first = backup.restore(dataDir);
     const postgres = join(dataDir, 'postgres.unfinished', 'owner');
@@ -170,7 +172,7 @@ describe('restoreBackup', function () {
     expect(await readdir(dataDir)).to.deep.equal(['postgres']);
   });
 
-  it('loads an older backup at its own schema, and brings it along', async () => {
+  it('loads an older backup at its own schema and migrates it', async () => {
     const newer = backup.fresh('migrations');
     await cp(MIGRATIONS, newer, { recursive: true });
     await writeFile(
@@ -189,7 +191,7 @@ describe('restoreBackup', function () {
     expect(await rowsIn(dataDir, level)).to.deep.equal([{ name: '9000-new-column.sql' }]);
   });
 
-  it('is a command that says what is wrong in one sentence, and what it is for', async () => {
+  it('is a command that prints its purpose, and one sentence per error', async () => {
     const outside = {
       DATA_DIR: backup.fresh('empty'),
       KEY_FILE: backup.keyFile,

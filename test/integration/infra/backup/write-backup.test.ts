@@ -74,7 +74,7 @@ describe('writeBackup', function () {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('saves the log of one moment while it is written to: no gap, no loose end, nothing acknowledged left out', async () => {
+  it('saves the log of one moment during writes: no gap, no loose end, every acknowledged event', async () => {
     const target = freshTarget();
     const acknowledged: string[] = [];
     const stopping = new AbortController();
@@ -118,7 +118,7 @@ describe('writeBackup', function () {
     expect(whole.size, 'events after the snapshot').to.be.below(acknowledged.length);
   });
 
-  it('describes what it saved', async () => {
+  it('describes the saved files', async () => {
     const reports = new Map<string, number>();
     const manifest = await backUp(freshTarget(), {
       report: ({ table, rows, isDone }) => {
@@ -140,7 +140,7 @@ describe('writeBackup', function () {
     }
   });
 
-  it('takes an empty folder, and refuses one that is not', async () => {
+  it('accepts an empty folder and refuses any other', async () => {
     const target = freshTarget();
     await mkdir(target, { recursive: true, mode: 0o755 });
     await backUp(target);
@@ -150,7 +150,7 @@ describe('writeBackup', function () {
     expect(await besides(target)).to.deep.equal(['backup']);
   });
 
-  it('leaves a folder alone that was filled while it worked', async () => {
+  it('leaves a folder alone when it was filled meanwhile', async () => {
     const target = freshTarget();
     await mkdir(target, { recursive: true });
     let filled: Promise<void> | null = null;
@@ -207,7 +207,7 @@ describe('writeBackup', function () {
     return { child, unfinished };
   }
 
-  it('never looks complete when it is killed', async () => {
+  it('never looks complete when it was killed', async () => {
     const target = freshTarget();
     const { child, unfinished } = await commandAtWork(target);
     child.kill('SIGKILL');
@@ -220,7 +220,7 @@ describe('writeBackup', function () {
     expect(await readdir(target)).to.include('manifest.json');
   });
 
-  it('is a command that Ctrl-C ends without a trace', async () => {
+  it('is a command that leaves nothing behind when Ctrl-C ends it', async () => {
     const target = freshTarget();
     const { child } = await commandAtWork(target);
     let said = '';
@@ -231,7 +231,7 @@ describe('writeBackup', function () {
     expect(await besides(target)).to.deep.equal([]);
   });
 
-  it('finds everything worth saving in plain tables, the only thing it saves', async () => {
+  it('finds all saved data in plain tables and saves nothing else', async () => {
     // A sequence, a partitioned table or a foreign key would need more of the backup than copies of rows.
     const others = await home.sql.query(
       `select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace

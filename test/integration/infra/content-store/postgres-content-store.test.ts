@@ -68,7 +68,7 @@ describe('the content store', function () {
     return Number(row?.['n']);
   };
 
-  it('gives back what it was given, from every offset, however it came in', async () => {
+  it('returns the stored bytes from every offset, in any chunks', async () => {
     const size = fc.integer({ min: 0, max: 3 * CHUNK_BYTES });
     await fc.assert(
       fc.asyncProperty(fc.array(size, { maxLength: 4 }), fc.nat(), async (sizes, offset) => {
@@ -98,7 +98,7 @@ describe('the content store', function () {
     expect(String(rows[0]?.['stored'])).not.to.match(/secret|Geheim|pdf/);
   });
 
-  it('keeps nothing of what was too large or broke off', async () => {
+  it('keeps nothing of content that was too large or interrupted', async () => {
     const large = contentOf({ maxBytes: CHUNK_BYTES });
     const tooMuch = pieces(Buffer.alloc(CHUNK_BYTES), Buffer.alloc(1));
     expect(await rejection(store.put(large, tooMuch))).to.include({ code: 'payload_too_large' });
@@ -115,7 +115,7 @@ describe('the content store', function () {
     }
   });
 
-  it('refuses bytes that were altered, swapped or left out', async () => {
+  it('refuses altered, swapped or missing bytes', async () => {
     const content = contentOf();
     await store.put(content, pieces(randomBytes(3 * CHUNK_BYTES)));
     await sql.query(
@@ -150,7 +150,7 @@ describe('the content store', function () {
     expect(await readText(store, used.id)).to.equal('x');
   });
 
-  it('stops when its draft is erased meanwhile', async () => {
+  it('stops a write when its draft is erased meanwhile', async () => {
     const content = contentOf({ owner: { mailboxId: 'mbx_1', draftId: 'drf_4' } });
     async function* erased(): AsyncGenerator<Uint8Array> {
       yield Buffer.alloc(CHUNK_BYTES);
@@ -161,7 +161,7 @@ describe('the content store', function () {
     expect(await count('content_chunk', content.id)).to.equal(0);
   });
 
-  it('takes and gives 25 MiB with a few chunks in memory', async () => {
+  it('stores and returns 25 MiB with a few chunks in memory', async () => {
     const block = randomBytes(MIB);
     const content = contentOf();
     let most = 0;

@@ -18,7 +18,7 @@ import { silentLog } from '../../../support/fakes/silent-log.ts';
 const USER = 'anna@example.com';
 const PASSWORD = 'demo';
 
-describe('the demo mail server from npm', () => {
+describe('the demo mail server package', () => {
   let folder: string;
   let server: DemoImapServer;
   let imap: HostSettings;
@@ -69,7 +69,7 @@ describe('the demo mail server from npm', () => {
     return seen;
   };
 
-  it('keeps UIDVALIDITY, UIDs, flags and folders over a restart', async () => {
+  it('keeps UIDVALIDITY, UIDs, flags and folders when it restarts', async () => {
     const under = gateway();
     await under.mail(async (session) => {
       const { uidValidity } = await session.folderStatus(INBOX);
@@ -84,7 +84,7 @@ describe('the demo mail server from npm', () => {
     expect(await snapshot()).to.deep.equal(before);
   });
 
-  it('gives out no UID twice after a crash', async () => {
+  it('assigns no UID twice when it crashed', async () => {
     const append = (subject: string): Promise<number> =>
       withClient(
         imap,
@@ -111,14 +111,14 @@ describe('the demo mail server from npm', () => {
     imap = { ...imap, port: living.port };
   });
 
-  it('refuses a wrong password so that it is known for one', async () => {
+  it('refuses a wrong password with a recognisable answer', async () => {
     const under = mailGateway(imap, USER, { password: 'wrong' });
     const error = await rejection(under.mail((session) => session.listFolders()));
     expect(error).to.have.property('code', 'mailbox_auth_failed');
     under.gateway.close();
   });
 
-  it('answers queries it does not understand all the same', async () => {
+  it('answers queries that it does not support', async () => {
     const under = gateway();
     const filter = {
       any: [
@@ -131,7 +131,7 @@ describe('the demo mail server from npm', () => {
     under.gateway.close();
   });
 
-  it('delivers what its SMTP server takes, and lets nothing leave', async () => {
+  it('delivers the mail its SMTP server accepts, and relays none', async () => {
     const delivered: Buffer[] = [];
     const smtp = await startDemoSmtpServer({
       port: 0,
@@ -172,7 +172,7 @@ describe('the demo mail server from npm', () => {
     await smtp.stop();
   });
 
-  it('gives each message of a list its own text, however long the one before is', async () => {
+  it('returns the text of each message in a list, however long the previous one is', async () => {
     const subjects = ['long', 'short', 'middle'];
     const texts = [120, 5, 60].map((words, at) => `${subjects[at] ?? ''} ${'word '.repeat(words)}end`);
     for (const [at, text] of texts.entries())
@@ -186,7 +186,7 @@ describe('the demo mail server from npm', () => {
     under.gateway.close();
   });
 
-  it('refuses a message with a field too long to be read in time, attached or not, and answers others meanwhile', async () => {
+  it('refuses a message with a field too long to parse in time, attached or not, and answers other clients meanwhile', async () => {
     const many = (count: number): string =>
       Array.from({ length: count }, (_, at) => `"Person ${String(at)}" <p${String(at)}@example.org>`).join(
         ',\r\n ',

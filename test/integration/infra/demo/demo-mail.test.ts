@@ -39,7 +39,7 @@ describe('the mail server of the demo', function () {
     under.gateway.close();
   };
 
-  it('delivers what is sent to its account', async () => {
+  it('delivers mail to its account', async () => {
     const mail = await startDemoMail({ dataDir, log: silentLog });
     try {
       await sendToItself(mail);
@@ -49,7 +49,7 @@ describe('the mail server of the demo', function () {
     }
   });
 
-  it('keeps account, ports and mail when it starts again', async () => {
+  it('keeps account, ports and mail when it restarts', async () => {
     const mail = await startDemoMail({ dataDir, log: silentLog });
     await sendToItself(mail);
     await mail.stop();

@@ -4,7 +4,7 @@ import { eventually } from '../../../support/suite/eventually.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
-describe('the epoch of the directory', () => {
+describe('the authorization epoch', () => {
   let rig: Rig;
   let opened: AuthzEpoch[] = [];
   beforeEach(async () => {
@@ -28,34 +28,34 @@ describe('the epoch of the directory', () => {
   const stored = async (): Promise<string | undefined> =>
     (await rig.sql.query<{ position: string }>('select position from work.authz_epoch'))[0]?.position;
 
-  it('closes every process to callers whose copy is behind a raised position, until it is not', async () => {
+  it('closes every process whose directory is behind a raised position until it catches up', async () => {
     const [here, there] = [await open(100n), await open(100n)];
     await here.raise(50n);
     await eventually(() => !there.allows(49n), 1_000);
     expect(there.allows(50n)).to.equal(true);
   });
 
-  it('never goes back while the log is whole', async () => {
+  it('never decreases while the log is whole', async () => {
     const epoch = await open(100n);
     await epoch.raise(50n);
     await epoch.raise(40n);
     expect(await stored()).to.equal('50');
   });
 
-  it('is raised by any process that holds a change whose own writer was cut off', async () => {
+  it('is raised by any process that has a change whose writer was interrupted', async () => {
     const epoch = await open(100n);
     epoch.applied(60n);
     await eventually(async () => (await stored()) === '60', 1_000);
   });
 
-  it('is set back at a start on a log that ends before it', async () => {
+  it('is reset at a start when the log ends before it', async () => {
     await (await open(100n)).raise(90n);
     const epoch = await open(30n);
     expect(await stored()).to.equal('30');
     expect(epoch.allows(30n)).to.equal(true);
   });
 
-  it('is not set back by a start that looked at the log just before a change', async () => {
+  it('is not reset by a start that read the log just before a change', async () => {
     const running = await open(100n);
     await running.raise(90n);
     // The change at 110 is stored and answered between the two looks of the one that starts.
@@ -63,7 +63,7 @@ describe('the epoch of the directory', () => {
     expect(await stored()).to.equal('110');
   });
 
-  it('is as old as the hour says, when the running clock stood still', async () => {
+  it('is as old as the wall clock says when the monotonic clock stopped', async () => {
     const epoch = await open(100n);
     await eventually(() => epoch.ageMs() < 300, 1_000);
     const { now } = Date;

@@ -13,7 +13,7 @@ import { AGENT, MAILBOX, ORG, OWNER, sampleHistory, TOKEN } from '../../../suppo
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { openRig, personal, type Rig } from '../projector/projector-rig.ts';
 
-describe('directory copy', () => {
+describe('the directory in memory', () => {
   let rig: Rig;
   let opened: DirectoryCopy[] = [];
   beforeEach(async () => {
@@ -38,7 +38,7 @@ describe('directory copy', () => {
     return copy;
   };
 
-  it('reads the whole log when there is no read model yet', async () => {
+  it('reads the whole log when there is no read model', async () => {
     await sampleHistory(rig.events);
     const { state } = await open();
     expect(state.people.get(OWNER)?.email).to.equal('owner@example.com');
@@ -46,7 +46,7 @@ describe('directory copy', () => {
     expect(state.grantIds.get(MAILBOX)?.has(AGENT)).to.equal(true);
   });
 
-  it('loads the same from the read model, and follows from its checkpoint', async () => {
+  it('loads the same from the read model and follows from its checkpoint', async () => {
     await sampleHistory(rig.events);
     const fromLog = await open();
     const projector = await rig.start();
@@ -60,7 +60,7 @@ describe('directory copy', () => {
     expect(fromRows.version).to.equal(1);
   });
 
-  it('holds a change when the wait for its position ends, and counts a version', async () => {
+  it('has a change when the wait for its position ends, and counts a version', async () => {
     await sampleHistory(rig.events);
     const copy = await open();
     const { version } = copy;
@@ -71,12 +71,12 @@ describe('directory copy', () => {
     expect(copy.isCurrent).to.equal(true);
   });
 
-  it('gives up after a second when the change does not arrive', async () => {
+  it('ends the wait after a second when the change does not arrive', async () => {
     const copy = await open();
     expect(await rejection(copy.waitFor(1_000_000n))).to.have.property('code', 'store_unavailable');
   });
 
-  it('lets no other process go on by what was before, although it has not seen the change itself', async () => {
+  it('closes every other process to the old state when it has not received the change', async () => {
     const head = await sampleHistory(rig.events).then(() => rig.events.headPosition());
     const other = await open();
     const behind = await open(new MemoryEventStore());
@@ -84,7 +84,7 @@ describe('directory copy', () => {
     await eventually(() => !other.isCurrent);
   });
 
-  it('is not current while it has not seen a change that another process answered', async () => {
+  it('is stale when it has not received a change that another process answered', async () => {
     await sampleHistory(rig.events);
     const behind = new MemoryEventStore();
     const slow = await open(behind);
@@ -98,7 +98,7 @@ describe('directory copy', () => {
     await eventually(() => slow.isCurrent);
   });
 
-  it('is not current when the database has not answered for a second', async () => {
+  it('is stale when the database has not answered for a second', async () => {
     const copy = await open();
     await rig.sql.query('alter table work.authz_epoch rename to hidden');
     await eventually(() => !copy.isCurrent);
@@ -107,7 +107,34 @@ describe('directory copy', () => {
     await eventually(() => copy.isCurrent);
   });
 
-  it('denies what an event names that it cannot read, and goes on', async () => {
+  it('becomes current soon after the process was busy, and gives up after a second', async () => {
+    const copy = await open();
+    stall(1_100);
+    expect(copy.isCurrent).to.equal(false);
+    const askedAt = performance.now();
+    expect(await copy.untilCurrent()).to.equal(true);
+    expect(performance.now() - askedAt).to.be.below(900);
+    await rig.sql.query('alter table work.authz_epoch rename to hidden');
+    stall(1_100);
+    expect(await copy.untilCurrent()).to.equal(false);
+    await rig.sql.query('alter table work.hidden rename to authz_epoch');
+    expect(await copy.untilCurrent()).to.equal(true);
+  });
+
+  it('becomes current when a change that another process answered arrives', async () => {
+    await sampleHistory(rig.events);
+    const behind = new MemoryEventStore();
+    const slow = await open(behind);
+    const quick = await open();
+    await quick.waitFor(await rig.events.headPosition().then((head) => head - 64n * 12n));
+    await eventually(() => !slow.isCurrent);
+    const waiting = slow.untilCurrent();
+    for (const { id, type, data, metadata, ...place } of rig.events.all)
+      await behind.append(place.streamName, revisionBefore(place), [{ id, type, data, metadata }]);
+    expect(await waiting).to.equal(true);
+  });
+
+  it('denies whatever an unreadable event names, and continues', async () => {
     await sampleHistory(rig.events);
     const copy = await open();
     const last = await rig.events.readLast(`token-${TOKEN}`);
@@ -124,7 +151,7 @@ describe('directory copy', () => {
     expect(copy.state.organisations.has(ORG)).to.equal(true);
   });
 
-  it('tells of each mailbox that is new, changes, or is not known any more', async () => {
+  it('reports each mailbox that is new, changed or removed', async () => {
     const copy = await open();
     const told: (string | undefined)[] = [];
     copy.onMailboxChange(({ id, before, now }) => {
@@ -144,7 +171,7 @@ describe('directory copy', () => {
     expect(told).to.deep.equal([`${MAILBOX}: connected, paused`, `${MAILBOX}: paused, unknown`]);
   });
 
-  it('applies an event once when texts could not be opened at first', async () => {
+  it('applies an event once when its texts could not be opened at first', async () => {
     await sampleHistory(rig.events);
     let away = true;
     const copy = await openDirectory({
@@ -172,7 +199,7 @@ describe('directory copy', () => {
     expect((await rejection(open(new MemoryEventStore()))).message).to.contain('npm run rebuild -- all');
   });
 
-  it('loads rows again that were rebuilt, so that what an event had denied is allowed', async () => {
+  it('loads rebuilt rows, and allows what an unreadable event had denied', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -198,7 +225,7 @@ describe('directory copy', () => {
     expect(copy.state.tokens.get(TOKEN)?.revokedAt).to.be.a('string');
   });
 
-  it('does not load rebuilt rows that are older than what it holds', async () => {
+  it('ignores rebuilt rows that are older than its own', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -215,3 +242,9 @@ describe('directory copy', () => {
 
 const revisionBefore = ({ revision }: { readonly revision: bigint }): bigint | 'no-stream' =>
   revision === 0n ? 'no-stream' : revision - 1n;
+
+/** Keeps the event loop busy. */
+function stall(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}

@@ -2,9 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client';
+import { Server } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { freezableProxy } from '../../../contract/event-store/freezable-proxy.ts';
+import { embeddedStore } from '../../../contract/event-store/store-under-test.ts';
 import { SubscriptionWatch } from '../../../contract/event-store/subscription-watch.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
@@ -14,7 +16,7 @@ import { Follower, expectWhole, startLoad } from './load.ts';
 import { NodeChild } from './node-child.ts';
 import type { NodeJob } from './node-process.ts';
 
-describe('an event node', function () {
+describe('the end of an event node', function () {
   this.timeout(30_000);
   let opened: AsyncDisposableStack;
   let database: TestDatabase;
@@ -39,7 +41,7 @@ describe('an event node', function () {
   });
   afterEach(() => opened.disposeAsync());
 
-  it('told to end under load finishes its commit, tells its callers and leaves the log whole', async () => {
+  it('finishes its commit, answers its callers and leaves the log whole when it ends under load', async () => {
     const node = await start();
     const store = openEventStore({ url: node.url, log: silentLog });
     opened.defer(() => store.close());
@@ -60,7 +62,32 @@ describe('an event node', function () {
     await expectWhole(store, load, [follower]);
   });
 
-  it('frees what a caller that vanished without a word had open', async () => {
+  it('ends when its connections break at the moment its shutdown begins', async () => {
+    const store = await embeddedStore();
+    opened.defer(() => store.remove());
+    const watch = new SubscriptionWatch(connect(store.url).subscribeToAll());
+    await watch.until('caught-up');
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its receiver below
+    const { tryShutdown } = Server.prototype;
+    opened.defer(() => {
+      Server.prototype.tryShutdown = tryShutdown;
+    });
+    let broken = 0;
+    Server.prototype.tryShutdown = function (this: Server, callback) {
+      const { sessions } = this as unknown as { sessions: ReadonlyMap<{ destroy(): void }, unknown> };
+      for (const session of sessions.keys()) {
+        session.destroy();
+        broken += 1;
+      }
+      tryShutdown.call(this, callback);
+    };
+    const startedAt = performance.now();
+    await store.stopNode();
+    expect(broken).to.be.above(0);
+    expect(performance.now() - startedAt).to.be.below(3_000);
+  });
+
+  it('frees the calls of a client that disappeared', async () => {
     const node = await start({ keepAlive: { everyMs: 300, timeoutMs: 300 } });
     const proxy = await freezableProxy(node.port);
     opened.defer(() => proxy.close());

@@ -45,7 +45,7 @@ async function cutWriter(databaseUrl: string): Promise<void> {
   await client.end();
 }
 
-describe('an event node that lost its place', function () {
+describe('an event node that lost its fence', function () {
   this.timeout(60_000);
   let database: TestDatabase;
   const clients: EventStoreDBClient[] = [];
@@ -72,7 +72,7 @@ describe('an event node that lost its place', function () {
     await database.drop();
   });
 
-  it('while it was stopped in its tracks: nothing it was sent is written, nothing is lost or doubled', async () => {
+  it('writes nothing it was sent and loses nothing when it had been paused', async () => {
     const first = await start();
     const client = connect(first.url);
     const watch = new SubscriptionWatch(connect(first.url).subscribeToAll());
@@ -106,7 +106,7 @@ describe('an event node that lost its place', function () {
     expect(await streamsOf(client)).to.have.length(40);
   });
 
-  it('because its connection froze: it finds out by itself although nobody writes', async () => {
+  it('detects the loss without any write when its connection froze', async () => {
     await using opened = new AsyncDisposableStack();
     const proxy = await freezableProxy(Number(new URL(database.url).port));
     opened.defer(() => proxy.close());

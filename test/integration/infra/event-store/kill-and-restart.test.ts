@@ -29,7 +29,7 @@ describe('the event node under load', function () {
   });
 
   for (const forceUnary of [false, true]) {
-    it(`is killed ${String(KILLS)} times and started again (${forceUnary ? 'unary' : 'batch'})`, async () => {
+    it(`loses and repeats nothing when it is killed ${String(KILLS)} times (${forceUnary ? 'unary' : 'batch'})`, async () => {
       const store = openEventStore({ url: node.url, log: silentLog, forceUnary });
       const followers = [new Follower(store), new Follower(store)];
       const load = startLoad(store, WRITERS);

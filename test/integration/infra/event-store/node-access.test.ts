@@ -11,7 +11,7 @@ import pg from 'pg';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { openNodeAccess } from '../../../../infra/event-store/node/node-access.ts';
-import { reachEventStore } from '../../../../infra/event-store/reach-event-store.ts';
+import { reachEventStore } from '../../../../infra/process/reach-stores.ts';
 import { startEventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import type { EventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
@@ -74,7 +74,7 @@ describe('access to the embedded event node', function () {
     await rm(join(folder, '..'), { recursive: true });
   });
 
-  it(`is given to any client with the printed address, over TLS ${verifies('contract:20:node-signs-in')}`, async () => {
+  it(`is open to any client with the printed address over TLS ${verifies('contract:20:node-signs-in')}`, async () => {
     const client = stock(node.url);
     const stream = freshStream();
     await client.appendToStream(stream, jsonEvent({ type: 'AccessTested', data: { n: 1 } }));
@@ -84,7 +84,7 @@ describe('access to the embedded event node', function () {
   });
 
   for (const forceUnary of [false, true]) {
-    it(`is given to a gateway by both addresses (${forceUnary ? 'unary' : 'batch'})`, async () => {
+    it(`is open to a gateway by both addresses (${forceUnary ? 'unary' : 'batch'})`, async () => {
       for (const url of [node.url, node.ownUrl]) {
         const store = gateway(url, forceUnary);
         const stream = freshStream();
@@ -96,7 +96,7 @@ describe('access to the embedded event node', function () {
     });
   }
 
-  it(`is refused without the password, or with a wrong one ${verifies('contract:20:node-signs-in')}`, async () => {
+  it(`is refused when the password is missing or wrong ${verifies('contract:20:node-signs-in')}`, async () => {
     const stream = freshStream();
     await gateway(node.ownUrl).append(stream, 'no-stream', [fact()]);
     const wrong = (url: string): string => url.replace(/gateway:[^@]*@/, 'gateway:wrong@');
@@ -125,7 +125,7 @@ describe('access to the embedded event node', function () {
     expect(await gateway(node.ownUrl).readStream(stream)).to.have.length(1);
   });
 
-  it('is not looked for at a server that has another certificate', async () => {
+  it('is not attempted when the server has another certificate', async () => {
     const other = join(folder, '..', 'other');
     await openNodeAccess(other);
     const url = node.url.replace(encodeURIComponent(folder), encodeURIComponent(other));
@@ -133,7 +133,7 @@ describe('access to the embedded event node', function () {
     expect(await rejection(gateway(url).readAll(null, 1))).to.include({ code: 'store_unavailable' });
   });
 
-  it('is not waited for when the node ends: a connection that says nothing is cut', async () => {
+  it('ends at once when the node ends, also on a silent connection', async () => {
     const own = await testDatabase();
     const ownPool = new pg.Pool({ connectionString: own.url, max: 2 });
     const ending = await startEventNode({
@@ -156,7 +156,7 @@ describe('access to the embedded event node', function () {
     await own.drop();
   });
 
-  it('lies in files that no other account can read, and stays the same', async function () {
+  it('is stored in files that no other account can read, and stays the same', async function () {
     const files = (await readdir(folder)).sort();
     expect(files).to.deep.equal(['access.json', 'ca.pem']);
     for (const file of files) expect((await stat(join(folder, file))).mode & 0o777, file).to.equal(0o600);
@@ -171,7 +171,7 @@ describe('access to the embedded event node', function () {
     }
   });
 
-  it('says in one sentence what to do when its file is broken', async () => {
+  it('names the repair in one sentence when its file is broken', async () => {
     const broken = await mkdtemp(join(tmpdir(), 'gateway-access-'));
     await writeFile(join(broken, 'access.json'), '{"password": 1}');
     expect((await rejection(openNodeAccess(broken))).message).to.match(

@@ -42,12 +42,12 @@ describe('a writer session', () => {
     return { session, client };
   };
 
-  it('is the only one while its lock lasts', async () => {
+  it('is the only one while it holds its lock', async () => {
     const { session } = await open();
     expect((await rejection(open(), WriterLockHeld)).epoch).to.equal(session.epoch);
   });
 
-  it('commits nothing and knows it once another has the epoch, though its connection lives', async () => {
+  it('commits nothing and detects it when another session has the epoch, although its connection is alive', async () => {
     const { session: first, client } = await open();
     await first.commit([record(first)], first.logEnd + 100);
     await client.query('SELECT pg_advisory_unlock_all()');
@@ -61,7 +61,7 @@ describe('a writer session', () => {
     expect(rows[0]?.count).to.equal('2');
   });
 
-  it('writes nothing to a stream that was taken for empty and is not', async () => {
+  it('writes nothing to a stream that it assumed to be empty', async () => {
     const { session } = await open();
     const first = record(session);
     expect(await session.commit([first], session.logEnd + 100, [first.stream])).to.equal(true);
@@ -72,7 +72,7 @@ describe('a writer session', () => {
     expect(await session.commit([again], session.logEnd + 100, ['described'])).to.equal(false);
   });
 
-  it('never reads the whole log, however empty it was when the first plan was made', async () => {
+  it('never reads the whole log when the first plan was made for an empty one', async () => {
     const { session } = await open();
     for (let n = 0; n < 60; n += 1) {
       const one = record(session);

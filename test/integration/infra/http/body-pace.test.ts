@@ -58,7 +58,7 @@ describe('the pace of a request body', () => {
     return await closed;
   };
 
-  it('lets one take longer that keeps coming', async () => {
+  it('allows more time for a body that keeps arriving', async () => {
     socket.write(HEAD);
     for (let n = 0; n < 10; n += 1) {
       socket.write(chunk('x'.repeat(10_000)));
@@ -72,19 +72,19 @@ describe('the pace of a request body', () => {
       .and.include('read 100000');
   });
 
-  it('ends one that only dribbles', async () => {
+  it('ends a body that arrives too slowly', async () => {
     socket.write(HEAD);
     expect(await dribble(chunk('x'))).to.be.within(PACE.graceMs - 10, 3_000);
     expect(answer).to.match(/^HTTP\/1\.1 408 /);
   });
 
-  it('gives no time to what comes behind the answer', async () => {
+  it('allows no time for data behind the answer', async () => {
     socket.write(HEAD.replace('/read', '/other'));
     expect(await dribble(chunk('x'.repeat(10_000)))).to.be.within(PACE.graceMs - 10, 3_000);
     expect(answer).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('is that of slow lines: 25 MiB in 25 minutes, and a minute for what does not come', () => {
+  it('allows 25 MiB in 25 minutes, and a minute without any data', () => {
     expect(timeForMs(BODY_PACE, 25 * MIB)).to.be.greaterThan(25 * 60_000);
     expect(timeForMs(BODY_PACE, 1 * MIB)).to.be.lessThan(130_000);
     expect(timeForMs(BODY_PACE, 0)).to.equal(60_000);
@@ -115,7 +115,7 @@ describe('the HTTP server', () => {
     `POST /api/v1/notes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stage.memory.org.restToken}\r\n` +
     'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-  it('holds bodies to a pace, not to a time', async () => {
+  it('limits bodies by their pace and not by their duration', async () => {
     expect(await dribbled(head(), chunk('x'))).to.match(/^HTTP\/1\.1 408 /);
     expect(await dribbled(head(), chunk('x'.repeat(20_000)))).to.equal('');
   });

@@ -12,7 +12,7 @@ const sources = globSync('*.{js,css,html,svg}', { cwd: FOLDER }).map((name) => (
   text: readFileSync(join(FOLDER, name), 'utf8'),
 }));
 
-describe('the approver’s page', () => {
+describe('the files of the console', () => {
   let stage: RestStage;
 
   before(async () => {
@@ -25,7 +25,7 @@ describe('the approver’s page', () => {
   const assetsOf = (page: string): readonly string[] =>
     [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
 
-  it(`is served to anybody, with its files and nothing else ${verifies('contract:18:console-files')}`, async () => {
+  it(`are served without sign-in, and no other file ${verifies('contract:18:console-files')}`, async () => {
     const page = await call('/console');
     expect(page.status).to.equal(200);
     expect(page.headers['content-type']).to.equal('text/html; charset=utf-8');
@@ -55,7 +55,7 @@ describe('the approver’s page', () => {
     }
   });
 
-  it(`has a policy that lets in its own files only, and no frame around it ${verifies('contract:18:console-policy')}`, async () => {
+  it(`have a content policy that allows their own files only and no frame around them ${verifies('contract:18:console-policy')}`, async () => {
     const { headers, text } = await call('/console?any=query');
     expect(String(headers['content-security-policy']).split('; ')).to.have.members([
       "default-src 'none'",
@@ -81,7 +81,7 @@ describe('the approver’s page', () => {
     expect(text).not.to.match(/<style|<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=/i);
   });
 
-  it('takes GET and HEAD only, and has one address', async () => {
+  it('are served by GET and HEAD at one address', async () => {
     const refused = await call('/console', 'POST');
     expect(refused.status).to.equal(405);
     expect(refused.headers.allow).to.equal('GET, HEAD');
@@ -94,7 +94,7 @@ describe('the approver’s page', () => {
     );
   });
 
-  it('names no other host, and makes markup of a text in one place only', () => {
+  it('name no other host and create markup from text in one place only', () => {
     for (const { name, text } of sources) {
       const hosts = [...text.matchAll(/\b(?:https?:)?\/\/[\w-]+\.[\w.-]+/g)].map(([host]) => host);
       expect(

@@ -13,7 +13,7 @@ interface Ready {
   readonly checks: Readonly<Record<string, { readonly ok: boolean }>>;
 }
 
-describe('health', () => {
+describe('the health endpoints', () => {
   const warned: object[] = [];
   const log = { ...silentLog, warn: (_: string, fields: object = {}) => void warned.push(fields) };
   beforeEach(() => {
@@ -40,11 +40,11 @@ describe('health', () => {
     throw new Error('the store is away');
   };
 
-  it('is live whatever its parts do', async () => {
+  it('report live in every state of the parts', async () => {
     expect((await ask({ store: failing }, 'live')).status).to.equal(200);
   });
 
-  it(`is ready when every part answers, and shows what anybody may know ${verifies('contract:20:health')}`, async () => {
+  it(`report ready when every part answers, and show only public facts ${verifies('contract:20:health')}`, async () => {
     const { status, body } = await ask({ store: passing, database: async () => ({}) }, 'ready');
     expect(status).to.equal(200);
     expect(body).to.deep.equal({
@@ -53,7 +53,7 @@ describe('health', () => {
     });
   });
 
-  it('is not ready when one fails, and says which; the log says why', async () => {
+  it('report not ready and name the part when it fails, with the reason in the log', async () => {
     const { status, body } = await ask({ store: failing, database: passing }, 'ready');
     expect(status).to.equal(503);
     expect(body).to.deep.equal({
@@ -63,7 +63,7 @@ describe('health', () => {
     expect(warned).to.deep.equal([{ check: 'store', problem: 'the store is away' }]);
   });
 
-  it('never says what it found before after what it found later', async () => {
+  it('never replace a newer result by an older one', async () => {
     const ends: (() => void)[] = [];
     const store = () =>
       new Promise<Readonly<Record<string, unknown>>>((resolve) => {
@@ -93,7 +93,7 @@ describe('health', () => {
     }
   });
 
-  it('does not wait for a part that never answers', async () => {
+  it('answer without a part that never answers', async () => {
     const { promise: never } = Promise.withResolvers<never>();
     const { status, body } = await ask({ store: () => never, database: passing }, 'ready');
     expect(status).to.equal(503);

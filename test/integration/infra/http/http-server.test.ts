@@ -21,7 +21,7 @@ describe('the HTTP server', () => {
 
   const get = (url: string) => stage.call('GET', '', { url, bearer: null });
 
-  it(`says where its parts are, to anybody ${verifies('contract:19:rest-base')}`, async () => {
+  it(`lists its adapters without sign-in ${verifies('contract:19:rest-base')}`, async () => {
     const answer = await get('/');
     expect(answer.json).to.include({
       rest: '/api/v1',
@@ -32,7 +32,7 @@ describe('the HTTP server', () => {
     expect((await stage.call('GET', '/notes/n')).status).to.equal(200);
   });
 
-  it("leads a person's browser to the page for people", async () => {
+  it('redirects a browser to the console', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     const led = await stage.call('GET', '', { url: '/', bearer: null, headers: { accept } });
     expect(led.status).to.equal(303);
@@ -40,7 +40,7 @@ describe('the HTTP server', () => {
     expect((await stage.call('GET', '', { url: '/', headers: { accept: '*/*' } })).status).to.equal(200);
   });
 
-  it('gives /mcp to its handler, whatever the query, and nothing beside it', async () => {
+  it('routes /mcp with any query to its handler, and no path beside it', async () => {
     expect((await get('/mcp')).text).to.equal('mcp');
     expect((await get('/mcp?a=b')).text).to.equal('mcp');
     for (const url of [
@@ -63,7 +63,7 @@ describe('the HTTP server', () => {
     }
   });
 
-  it('gives every answer an id and the headers that keep browsers from guessing', async () => {
+  it('sends an id and the headers that stop content sniffing with every answer', async () => {
     for (const url of ['/', '/nothing', '/health/live', '/health/ready', '/api/v1/notes/n', '/api/v1/%zz']) {
       const { headers } = await get(url);
       expect(headers['request-id'], url).to.match(/^req_[0-9a-z]{26}$/);
@@ -77,7 +77,7 @@ describe('the HTTP server', () => {
     expect((await get('/mcp')).headers).to.include({ 'x-content-type-options': 'nosniff' });
   });
 
-  it('writes one line per request, with what finds it again and without what is secret', async () => {
+  it('logs one line per request with its ids and without secrets', async () => {
     const answer = await stage.call('GET', '/notes/n?text=swordfish');
     const lines = stage.lines.filter(({ message }) => message === 'http: request');
     expect(lines).to.have.length(1);
@@ -95,7 +95,7 @@ describe('the HTTP server', () => {
     expect(stage.lines.slice(1).map(({ fields }) => fields['path'])).to.deep.equal(['/nothing']);
   });
 
-  it(`tells in it who called, with what and how much was answered ${verifies('contract:20:access-log')}`, async () => {
+  it(`logs caller, capability and size of the answer ${verifies('contract:20:access-log')}`, async () => {
     const { text } = await stage.call('GET', '/notes/n', { headers: { 'user-agent': 'Probe/1.0' } });
     await stage.call('GET', '/notes/n', { bearer: null });
     const [known, unknown] = stage.lines.map(({ fields }) => fields);
@@ -110,7 +110,7 @@ describe('the HTTP server', () => {
     expect(unknown).to.include({ status: 401, token_id: undefined, principal_id: undefined });
   });
 
-  it('measures by face, capability and status', async () => {
+  it('counts requests by adapter, capability and status', async () => {
     await stage.call('GET', '/notes/n');
     await stage.call('GET', '/closed');
     await get('/nothing');
@@ -124,7 +124,7 @@ describe('the HTTP server', () => {
     }
   });
 
-  it('tells a client that went away from an answer', async () => {
+  it('logs a disconnected client differently from an answer', async () => {
     const open = stage.notes.holdSlow();
     const request = http.get({
       host: '127.0.0.1',
@@ -140,7 +140,7 @@ describe('the HTTP server', () => {
     open();
   });
 
-  it('says in one sentence that a port is taken', async () => {
+  it('reports a taken port in one sentence', async () => {
     const options = {
       host: '127.0.0.1',
       port: stage.server.port,
@@ -148,11 +148,11 @@ describe('the HTTP server', () => {
       metrics: stage.metrics,
     };
     const { message } = await rejection(startHttpServer(options));
-    expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+    expect(message).to.match(/^Cannot listen on port \d+ of 127\.0\.0\.1/);
   });
 });
 
-describe('the HTTP server before what is no request', () => {
+describe('the HTTP server before an invalid request', () => {
   let stage: RestStage;
 
   beforeEach(async () => {
@@ -186,7 +186,7 @@ describe('the HTTP server before what is no request', () => {
     expect(stage.lines.filter(({ level }) => level !== 'info')).to.deep.equal([]);
   });
 
-  it('answers a request that came whole as it went, whatever comes behind it', async () => {
+  it('answers a complete request before it refuses the bytes behind it', async () => {
     const bearer = `Authorization: Bearer ${stage.memory.org.restToken}`;
     const request = `GET /api/v1/notes/n HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`;
     const answer = await exchange(stage.server.port, `${request}\u0000 is no request`);
@@ -194,7 +194,7 @@ describe('the HTTP server before what is no request', () => {
     expect(answer).to.match(/\r\nConnection: close\r\n/i);
   });
 
-  it('serves a request whose expectation it does not know', async () => {
+  it('serves a request with an unknown Expect header', async () => {
     const answer = await exchange(
       stage.server.port,
       'GET / HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n',
@@ -202,7 +202,7 @@ describe('the HTTP server before what is no request', () => {
     expect(answer).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it(`lets in as many connections as it may, and says so once ${verifies('contract:15:max-connections')}`, async () => {
+  it(`limits the connections and logs the limit once ${verifies('contract:15:max-connections')}`, async () => {
     const sockets = [1, 2].map(() => net.connect(stage.server.port, '127.0.0.1'));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     for (let n = 0; n < 2; n += 1) {
@@ -226,7 +226,7 @@ describe('the HTTP server behind a trusted proxy', () => {
   });
   after(() => stage.close());
 
-  it(`takes its word on the client's address, in audit, log and limits ${verifies('contract:20:trusted-proxies')}`, async () => {
+  it(`uses its forwarded client address in audit, log and limits ${verifies('contract:20:trusted-proxies')}`, async () => {
     const from = (address: string) => ({ headers: { 'x-forwarded-for': `6.6.6.6, ${address}` } });
     await stage.call('GET', '/closed', from('198.51.100.5'));
     const { actor } = stage.recorded[0]?.metadata as { actor: { client: string } };
@@ -244,8 +244,8 @@ describe('the HTTP server behind a trusted proxy', () => {
   });
 });
 
-describe('the HTTP server of a process without faces', () => {
-  it('answers the health checks, and everything else with the usual 404 once it has started', async () => {
+describe('the HTTP server of a process without adapters', () => {
+  it('answers health checks, and the usual 404 for other paths when it has started', async () => {
     const options = { host: '127.0.0.1', port: 0, log: silentLog, metrics: createMetrics() };
     const server = await startHttpServer(options);
     const get = async (path: string) => {
@@ -272,14 +272,14 @@ describe('the HTTP server of a process without faces', () => {
   });
 });
 
-describe('the end of the HTTP server', () => {
+describe('the shutdown of the HTTP server', () => {
   let stage: RestStage;
 
   beforeEach(async () => {
     stage = await startRestStage();
   });
 
-  it('lets calls end, takes no new ones and does not wait for idle connections', async () => {
+  it('finishes open calls, accepts no new ones and ends idle connections', async () => {
     const open = stage.notes.holdSlow();
     // Left open and idle by a client that keeps connections alive.
     await stage.call('GET', '/notes/n');

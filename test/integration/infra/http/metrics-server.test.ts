@@ -17,7 +17,7 @@ describe('the metrics listener', () => {
   const ask = (path: string, method = 'GET') =>
     fetch(`http://127.0.0.1:${String(server.port)}${path}`, { method });
 
-  it(`tells Prometheus what was measured ${verifies('contract:20:metrics-port')}`, async () => {
+  it(`exposes the measurements to Prometheus ${verifies('contract:20:metrics-port')}`, async () => {
     metrics.requestDone({ face: 'mcp', capability: 'get_identity', status: 200, seconds: 0.004 });
     metrics.refusalCounted('rate_limited');
     metrics.eventParked('audit');
@@ -35,7 +35,7 @@ describe('the metrics listener', () => {
     expect(text).to.include('process_resident_memory_bytes');
   });
 
-  it('has nothing else', async () => {
+  it('answers 404 for every other path', async () => {
     for (const [path, method] of [
       ['/', 'GET'],
       ['/metrics', 'POST'],
@@ -47,7 +47,7 @@ describe('the metrics listener', () => {
     }
   });
 
-  it(`listens where METRICS_HOST says ${verifies('contract:20:metrics-host')}`, async () => {
+  it(`listens on METRICS_HOST ${verifies('contract:20:metrics-host')}`, async () => {
     const other = await startMetricsServer({ host: '127.0.0.2', port: server.port, metrics });
     try {
       const answer = await fetch(`http://127.0.0.2:${String(server.port)}/metrics`);
@@ -57,10 +57,10 @@ describe('the metrics listener', () => {
       await other.close();
     }
     const { message } = await rejection(startMetricsServer({ host: '192.0.2.1', port: 0, metrics }));
-    expect(message).to.match(/^Port 0 on 192\.0\.2\.1 cannot be listened on.* METRICS_HOST\.$/);
+    expect(message).to.match(/^Cannot listen on port 0 of 192\.0\.2\.1.* METRICS_HOST\.$/);
   });
 
-  it('leaves a number out that is not known now', async () => {
+  it('omits a number that is unknown now', async () => {
     let value: number | null = 1;
     metrics.watch('gateway_sometimes', 'A number.', () => Promise.resolve(value));
     const text = async () => await (await ask('/metrics')).text();
@@ -71,15 +71,15 @@ describe('the metrics listener', () => {
     expect(await text()).to.include('gateway_sometimes 2');
   });
 
-  it('keeps the numbers of two gateways apart', async () => {
+  it('separates the numbers of two gateways', async () => {
     createMetrics().refusalCounted('rate_limited');
     expect(await (await ask('/metrics')).text()).not.to.include('gateway_refusals_counted_total{');
   });
 
-  it('says in one sentence that its port is taken', async () => {
+  it('reports a taken port in one sentence', async () => {
     const { message } = await rejection(
       startMetricsServer({ host: '127.0.0.1', port: server.port, metrics }),
     );
-    expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+    expect(message).to.match(/^Cannot listen on port \d+ of 127\.0\.0\.1/);
   });
 });

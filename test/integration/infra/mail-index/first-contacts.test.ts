@@ -64,7 +64,7 @@ describe('the first message of a sender', function () {
     );
   });
 
-  it(`is not told of while the copy of a folder is missing or not complete ${verifies('contract:4:first-contact')}`, async () => {
+  it(`is unknown while the mirror of a folder is missing or incomplete ${verifies('contract:4:first-contact')}`, async () => {
     expect(await told([INBOX.number, ARCHIVE.number, 77])).to.equal(null);
     const key = index.keyOf(ARCHIVE);
     const mirror = await index.index.folder(key);

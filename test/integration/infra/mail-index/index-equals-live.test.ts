@@ -4,7 +4,7 @@ import type { Keyset, MailQuery } from '../../../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../../../commands/mail/message.ts';
 import { matches } from '../../../../commands/mail/matches.ts';
 import { withThreadIds } from '../../../../commands/mail/threads.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { compareKeysets, keysetOf } from '../../../../commands/mail/query.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/worlds/filled-mirror.ts';
 import { timesOf } from '../../../support/suite/long.ts';
@@ -141,7 +141,7 @@ describe('answers from the index', function () {
   });
   after(() => server.dispose());
 
-  it(`are the live ones of ${String(LARGE)} messages`, async () => {
+  it(`equal the live answers for ${String(LARGE)} messages`, async () => {
     const seeds = fc.sample(seedMessages([INBOX.path]), { numRuns: LARGE, seed: 5_000 });
     await appendMessages(server.imap(), 'large', seeds);
     const live = mailGateway(server.imap(), 'large');
@@ -196,7 +196,7 @@ describe('answers from the index', function () {
         await index[Symbol.asyncDispose]();
       });
 
-      it(`are the live ones and the ones of plain evaluation, page by page, in every order ${verifies('contract:4:index-equals-live', 'contract:4:filter-keys', 'contract:4:filter-groups', 'contract:4:orders')}`, async () => {
+      it(`equal the live ones and the plain evaluation, page by page, in every order ${verifies('contract:4:index-equals-live', 'contract:4:filter-keys', 'contract:4:filter-groups', 'contract:4:orders')}`, async () => {
         const run = fc.asyncProperty(askedQueries, async (asked) => {
           const naive = naivePages({ all, conversations }, asked);
           expect(await pagesOf(fromIndex, asked), 'index').to.deep.equal(naive);
@@ -206,7 +206,7 @@ describe('answers from the index', function () {
         await fc.assert(run, { numRuns: QUERIES, seed: 42 + mailbox });
       });
 
-      it('count what there is', async () => {
+      it('have the right count', async () => {
         const run = fc.asyncProperty(askedQueries, async ({ filter }) => {
           const query = queryOf({ filter, folders: FOLDERS, countOnly: true });
           const naive = naivePages(
@@ -219,7 +219,7 @@ describe('answers from the index', function () {
         await fc.assert(run, { numRuns: Math.floor(QUERIES / 3), seed: 77 + mailbox });
       });
 
-      it('are the same messages to the last field', async () => {
+      it('equal the live messages in every field', async () => {
         const query = queryOf({ folders: FOLDERS, limit: 200, depth: 'structure' });
         const { messages } = await fromIndex(query);
         expect(messages).to.deep.equal((await fromServer(query)).messages);
@@ -227,7 +227,7 @@ describe('answers from the index', function () {
         for (const message of messages) expect(message).to.not.have.any.keys('providerId', 'alsoIn');
       });
 
-      it(`carry one thread id per component of References and In-Reply-To ${verifies('contract:4:thread-components')}`, () => {
+      it(`have one thread id per component of References and In-Reply-To ${verifies('contract:4:thread-components')}`, () => {
         const pairs = all.map((message) =>
           [message.threadId, conversationOf(message, conversations)].join(' '),
         );
@@ -238,7 +238,7 @@ describe('answers from the index', function () {
         }
       });
 
-      it(`group by conversation as the live ones do ${verifies('contract:4:view-threads')}`, async () => {
+      it(`have the same conversations as the live ones ${verifies('contract:4:view-threads')}`, async () => {
         const run = fc.asyncProperty(askedQueries, async (asked) => {
           let after: Keyset | null = null;
           const seen: string[] = [];

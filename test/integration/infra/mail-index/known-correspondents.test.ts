@@ -12,7 +12,7 @@ import { appendMessages, plainMessage } from '../../../support/servers/mail-appe
 import { ARCHIVE, INBOX } from '../../../support/worlds/mail-gateway.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('with whom a mailbox is known to have had mail', function () {
+describe('the known correspondents of a mailbox', function () {
   this.timeout(20_000);
   let server: TestDovecot;
   let index: IndexUnderTest;
@@ -46,7 +46,7 @@ describe('with whom a mailbox is known to have had mail', function () {
     return found && [...found];
   };
 
-  it(`is who wrote to it, and who is in To, Cc or Bcc of what lies in Sent ${verifies('contract:9:contact-warnings')}`, async () => {
+  it(`are its senders, and the To, Cc and Bcc of messages in Sent ${verifies('contract:9:contact-warnings')}`, async () => {
     const those = [
       'ann@EXAMPLE.com',
       'bob@example.com',
@@ -57,7 +57,7 @@ describe('with whom a mailbox is known to have had mail', function () {
     expect(await known(those)).to.have.members(those);
   });
 
-  it('is nobody else: no other recipient of received mail, no name, no part of an address, no look-alike', async () => {
+  it('exclude other recipients of received mail, names, parts of addresses and look-alikes', async () => {
     const others = [
       'other@example.com',
       'name@example.com',
@@ -70,7 +70,7 @@ describe('with whom a mailbox is known to have had mail', function () {
     expect(await known([])).to.deep.equal([]);
   });
 
-  it('is not told while the copy of a folder is missing or not complete', async () => {
+  it('are unknown while the mirror of a folder is missing or incomplete', async () => {
     expect(await known(['ann@example.com'], [INBOX.number, 77])).to.equal(null);
     const key = index.keyOf(ARCHIVE);
     const mirror = await index.index.folder(key);

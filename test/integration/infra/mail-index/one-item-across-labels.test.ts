@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { Keyset, MailQuery } from '../../../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { matches } from '../../../../commands/mail/matches.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { compareKeysets, keysetOf } from '../../../../commands/mail/query.ts';
 import type { LabelledFolder } from '../../../../infra/mail/labelled-folders.ts';
 import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/worlds/filled-mirror.ts';
 import { GMAIL_LIKE } from '../../../support/servers/imap-habits.ts';
@@ -150,7 +150,7 @@ describe('a message with several labels', function () {
     .subarray([...FOLDERS], { minLength: 1 })
     .map((some) => FOLDERS.filter((folder) => some.includes(folder)));
 
-  it(`is one item of a query over any folders: index, server and plain evaluation agree ${verifies('contract:4:gmail-one-item', 'contract:4:index-equals-live')}`, async () => {
+  it(`is one item of a query over any folders in index, server and plain evaluation ${verifies('contract:4:gmail-one-item', 'contract:4:index-equals-live')}`, async () => {
     const run = fc.asyncProperty(askedQueries, searched, async (asked, folders) => {
       const naive = naivePages(await withIdsOfNow(asked), folders);
       expect(await pagesOf(fromIndex, asked, folders), 'index').to.deep.equal(naive);
@@ -181,7 +181,7 @@ describe('a message with several labels', function () {
     await fc.assert(run, { numRuns: Math.floor(QUERIES / 4), seed: 8 });
   });
 
-  it('names the other folders, from the index as from the server', async () => {
+  it('names its other folders, from the index as from the server', async () => {
     for (const folders of [FOLDERS, FOLDERS.slice(0, 1), FOLDERS.slice(-1)]) {
       const query = queryOf({ folders, limit: 200 });
       const [ours, theirs] = [await fromIndex(query), await fromServer(query)];
@@ -195,7 +195,7 @@ describe('a message with several labels', function () {
     }
   });
 
-  it('is asked of the server as long as the copy of any folder is not complete', async () => {
+  it('is requested from the server while the mirror of any folder is incomplete', async () => {
     const [inbox, ...others] = FOLDERS;
     const query = queryOf({ folders: inbox ? [inbox] : [] });
     expect(await index.index.query(index.mailbox, query)).to.not.equal(null);

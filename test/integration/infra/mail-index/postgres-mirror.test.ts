@@ -89,7 +89,7 @@ describe('the index in Postgres', function () {
     return answer.messages.map(({ ref }) => ref.uid);
   };
 
-  it('gives back what was written of a folder', async () => {
+  it('returns what was written of a folder', async () => {
     expect(await index.folder(KEY)).to.equal(null);
     await apply({ added: [message(1)] });
     expect(await index.folder(KEY)).to.deep.equal(mirror);
@@ -98,7 +98,7 @@ describe('the index in Postgres', function () {
     expect(await index.folder(KEY)).to.deep.equal(changed);
   });
 
-  it('adds, changes and removes in one step, and counts what is there', async () => {
+  it('adds, changes and removes in one step, and counts the result', async () => {
     await apply({
       added: [message(1), message(2, { keywords: ['$Work', 'Later'], seen: true }), message(3)],
     });
@@ -120,7 +120,7 @@ describe('the index in Postgres', function () {
     expect(await index.progress(MAILBOX_NUMBER)).to.deep.equal({ indexed: 1, total: 3 });
   });
 
-  it('keeps a message marked for removal, shows it to nobody, and shows it again without the mark', async () => {
+  it('keeps a message marked for removal, hides it, and shows it again without the mark', async () => {
     await apply({ added: [message(1, { deleted: true, seen: true }), message(2)] });
     expect(await uids()).to.deep.equal([2]);
     expect((await index.query(WHOLE, queryOf({ countOnly: true })))?.count).to.equal(1);
@@ -129,7 +129,7 @@ describe('the index in Postgres', function () {
     expect(await uids()).to.deep.equal([2, 1]);
   });
 
-  it('answers that a page is unchanged until something in its folder changes', async () => {
+  it('reports a page as unchanged until its folder changes', async () => {
     await apply({ added: [message(1), message(2)] });
     const ask = async (knownVersion = '') => {
       const answer = await index.query(WHOLE, { ...queryOf(), knownVersion });
@@ -160,7 +160,7 @@ describe('the index in Postgres', function () {
     expect((await ask(reset.version)).messages.map(({ ref }) => ref.uid)).to.deep.equal([7]);
   });
 
-  it('changes nothing for a worker whose mailbox another one holds', async () => {
+  it('changes nothing for a worker that does not hold the mailbox', async () => {
     await apply({ added: [message(1)] });
     await sql.query('update work.mailbox_lease set fence = fence + 1');
     expect(await rejection(apply({ added: [message(2)] }))).to.be.instanceOf(FencedOff);
@@ -170,7 +170,7 @@ describe('the index in Postgres', function () {
     expect(await uids()).to.deep.equal([1]);
   });
 
-  it('lets nobody take the mailbox while an update is being written', async () => {
+  it('keeps the mailbox from other workers while an update is being written', async () => {
     let taken = false;
     await sql.transaction(async (inside) => {
       await inside.query('update work.mailbox_lease set fence = fence + 1');
@@ -185,7 +185,7 @@ describe('the index in Postgres', function () {
     expect(await index.folder(KEY)).to.equal(null);
   });
 
-  it('forgets folders, and whole mailboxes', async () => {
+  it('removes folders and whole mailboxes', async () => {
     const other = { ...KEY, folderNumber: 2 };
     await apply({ added: [message(1)] });
     await apply({ ...other, added: [message(1)] });
@@ -198,7 +198,7 @@ describe('the index in Postgres', function () {
     }
   });
 
-  it('is safe from a crash of the database once an update was confirmed, and costs no wait for a vouch', async () => {
+  it('keeps a confirmed update when the database crashes, and attests without waiting for the disk', async () => {
     const flushed: unknown[] = [];
     const noting: Sql = {
       query: (text, values) => sql.query(text, values),
@@ -219,7 +219,7 @@ describe('the index in Postgres', function () {
     expect(flushed).to.deep.equal(['on', 'off', 'on']);
   });
 
-  it('takes in messages by the thousand', async () => {
+  it('stores messages by the thousand', async () => {
     const [count, batch] = [isLong ? 100_000 : 5_000, 1_000];
     const begin = performance.now();
     for (let from = 1; from <= count; from += batch) {

@@ -20,7 +20,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const OF_INDEX = 5n;
 const LIVE = 7n;
 
-describe('where a query is answered', function () {
+describe('the query router', function () {
   this.timeout(30_000);
   let server: TestDovecot;
   let users = 0;
@@ -52,7 +52,7 @@ describe('where a query is answered', function () {
   const subjects = ({ messages }: MailAnswer): readonly (string | null)[] =>
     messages.map(({ subject }) => subject);
 
-  it('is the index while it has what the server has, and the server when a message came', async () => {
+  it('uses the index while it equals the server, and the server when a message arrived', async () => {
     await filled(async (index, user) => {
       const first = await ask(index);
       expect(first.asOf).to.equal(OF_INDEX);
@@ -73,7 +73,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it(`counts flags at a server without CONDSTORE, and says where it cannot ${verifies('contract:4:flags-counted')}`, async () => {
+  it(`counts flags on a server without CONDSTORE, and reports where it cannot ${verifies('contract:4:flags-counted')}`, async () => {
     await filled(async (index, user) => {
       await index.sql.query('update mirror.folder set highest_modseq = null');
       await withClient(server.imap(), user, async (client) => {
@@ -102,7 +102,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it('is the server when another client changed a flag or removed a message', async () => {
+  it('uses the server when another client changed a flag or removed a message', async () => {
     await filled(async (index, user) => {
       const unseen = { filter: { seen: false } };
       await withClient(server.imap(), user, async (client) => {
@@ -120,7 +120,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it('is the server while a copy is distrusted, until a look that began after that', async () => {
+  it('uses the server while a mirror is invalidated, until a poll that began afterwards', async () => {
     await filled(async (index) => {
       const key = index.keyOf(INBOX);
       const before = await index.index.folder(key);
@@ -138,7 +138,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it(`is the server while a folder asked for is not complete, or has no copy ${verifies('contract:4:index-never-none')}`, async () => {
+  it(`uses the server while a requested folder is incomplete or has no mirror ${verifies('contract:4:index-never-none')}`, async () => {
     await filled(async (index) => {
       const folders = [INBOX, ARCHIVE];
       expect((await ask(index, { folders })).asOf).to.equal(OF_INDEX);
@@ -157,7 +157,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it(`says that the index is being built where only that can answer, or that there is none ${verifies('contract:4:live-limit', 'contract:4:index-building')}`, async () => {
+  it(`reports that the index is being built when only the index can answer, or that there is none ${verifies('contract:4:live-limit', 'contract:4:index-building')}`, async () => {
     await filled(async (index, user) => {
       await using narrow = await indexUnderTest(server.imap(), user, { maxEvaluated: 1 });
       const filter = { subject_contains: 'o' };
@@ -174,7 +174,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it('asks the server about a folder once a second at most, and not at all while a worker vouches for it', async () => {
+  it('polls a folder once a second at most, and never while a worker attests its freshness', async () => {
     await filled(async (index) => {
       const key = index.keyOf(INBOX);
       await Promise.all(Array.from({ length: 20 }, () => ask(index)));
@@ -213,7 +213,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it('leaves to the server what only the server knows, and fetches texts for a page of the index', async () => {
+  it('leaves to the server the conditions only it knows, and fetches texts for a page of the index', async () => {
     await filled(async (index) => {
       const found = await ask(index, { filter: { body_contains: 'Text of two' } });
       expect(found.asOf).to.equal(LIVE);
@@ -225,7 +225,7 @@ describe('where a query is answered', function () {
     });
   });
 
-  it('is the server after the folder was made anew under its name', async () => {
+  it('uses the server when the folder was created again under its name', async () => {
     await filled(async (index, user) => {
       await withClient(server.imap(), user, async (client) => {
         await client.mailboxDelete('Archive');

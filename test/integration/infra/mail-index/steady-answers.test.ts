@@ -113,13 +113,13 @@ describe('an answer of several statements', function () {
     };
 
   for (const [name, fields] of Object.entries(QUERIES)) {
-    it(`is read from one state of the copy: ${name}`, async () => {
+    it(`is read from one state of the mirror: ${name}`, async () => {
       const answer = shown(await disturbed(2).query(WHOLE, queryOf(fields)));
       expect(answer).to.deep.equal(shown(await index.query(WHOLE, queryOf(fields))));
       expect(answer).to.include({ asOf: BigInt(SEEDED + 2) });
     });
 
-    it(`is left to the mail server while the copy does not hold still: ${name}`, async () => {
+    it(`is read from the mail server while the mirror keeps changing: ${name}`, async () => {
       expect(await disturbed(100).query(WHOLE, queryOf(fields))).to.equal(null);
       expect(last, 'three attempts of two statements').to.equal(SEEDED + 6);
     });

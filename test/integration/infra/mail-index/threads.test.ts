@@ -91,7 +91,7 @@ describe('threads of the index', function () {
     await index.apply(MAILBOX_ID, FENCE_OF_TEST, { ...update, mirror: { ...mirror, indexedFrom: 2 } });
   };
 
-  it(`are one for the view, the id and the filter, in the order of arrival and against it ${verifies('contract:4:thread-components')}`, async () => {
+  it(`are the same for the view, the id and the filter, in the order of arrival and against it ${verifies('contract:4:thread-components')}`, async () => {
     for (const order of [chain, chain.toReversed()]) {
       await withMail([], async ({ index, add }) => {
         for (const raw of order) await add(raw);
@@ -109,7 +109,7 @@ describe('threads of the index', function () {
     }
   });
 
-  it(`answer under either id once a late message joins them ${verifies('contract:1:merged-threads')}`, async () => {
+  it(`answer under either id when a late message joins them ${verifies('contract:1:merged-threads')}`, async () => {
     const first = [mail('c', 'In-Reply-To: <b>'), mail('a'), mail('d', 'References: <b> <c>')];
     await withMail(first, async ({ index, add }) => {
       expect(await found(index, thread('a'))).to.deep.equal(['a']);
@@ -128,7 +128,7 @@ describe('threads of the index', function () {
     });
   });
 
-  it('end in a circle, take ids without brackets, and leave who has no Message-ID alone', async () => {
+  it('accept circles and ids without brackets, and leave messages without a Message-ID alone', async () => {
     const circle = [mail('x', 'References: <y>'), mail('y', 'References: <x>')];
     const bare = mail('bare').replace('<bare>', 'bare@example.com');
     const nameless = ['From: a@example.com\r\nSubject: none 1\r\n\r\n', 'Subject: none 2\r\n\r\n'];
@@ -144,7 +144,7 @@ describe('threads of the index', function () {
     );
   });
 
-  it('are read again where a message in another folder merged them, though the version of the page was known', async () => {
+  it('are read again when a message in another folder merged them, although the page is unchanged', async () => {
     await withMail([mail('a'), mail('else'), mail('b')], async ({ index, user }) => {
       const first = await ask(index, { folders: [INBOX] });
       expect(idsIn(first)).to.have.length(2);
@@ -157,7 +157,7 @@ describe('threads of the index', function () {
     });
   });
 
-  it('are told of messages that the index does not have yet', async () => {
+  it('are found for messages that the index does not have yet', async () => {
     await withMail([mail('a'), mail('else'), mail('b')], async ({ index, user }) => {
       const raws = [mail('c', 'In-Reply-To: <b>'), mail('d', 'References: <a> <c>'), mail('new')];
       await appendMessages(
@@ -178,7 +178,7 @@ describe('threads of the index', function () {
     });
   });
 
-  it(`are not told of while the copy of any folder is not complete ${verifies('contract:4:threads-need-index')}`, async () => {
+  it(`are unknown while the mirror of any folder is incomplete ${verifies('contract:4:threads-need-index')}`, async () => {
     await withMail(chain, async ({ index }) => {
       await begin(index);
       const inbox = { folders: [INBOX] };
@@ -202,7 +202,7 @@ describe('threads of the index', function () {
     });
   });
 
-  it('are found in steps in a copy that was made before there were any', async () => {
+  it('are filled in steps in a mirror from before threads', async () => {
     await withMail(chain, async ({ index }) => {
       // As the migration leaves it.
       await index.sql.query('delete from mirror.thread_name');

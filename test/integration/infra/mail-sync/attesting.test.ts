@@ -5,7 +5,7 @@ import { appendMessages, plainMessage } from '../../../support/servers/mail-appe
 import { queryOf } from '../../../support/worlds/mail-gateway.ts';
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
-describe('what a worker vouches for', function () {
+describe('the attestation of a worker', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -17,19 +17,19 @@ describe('what a worker vouches for', function () {
   after(() => dovecot.dispose());
   beforeEach(async () => {
     users += 1;
-    rig = await startSyncRig(dovecot.imap(), `vouch${String(users)}`);
+    rig = await startSyncRig(dovecot.imap(), `attest${String(users)}`);
   });
   afterEach(() => rig.close());
 
   const arrive = (subject: string): Promise<unknown> =>
-    appendMessages(dovecot.imap(), `vouch${String(users)}`, [{ raw: plainMessage({ subject }) }]);
-  const inbox = async (): Promise<{ readonly vouched: boolean; readonly messages: number } | null> => {
+    appendMessages(dovecot.imap(), `attest${String(users)}`, [{ raw: plainMessage({ subject }) }]);
+  const inbox = async (): Promise<{ readonly attested: boolean; readonly messages: number } | null> => {
     const { number, path } = rig.folder('INBOX');
     const answer = await rig.index.query(rig.whole(), queryOf({ folders: [{ number, path }] }));
-    const vouched = answer?.states[0]?.attested;
-    return answer === null || vouched === undefined ? null : { vouched, messages: answer.messages.length };
+    const attested = answer?.states[0]?.attested;
+    return answer === null || attested === undefined ? null : { attested, messages: answer.messages.length };
   };
-  const isVouched = async (): Promise<boolean> => (await inbox())?.vouched === true;
+  const isAttested = async (): Promise<boolean> => (await inbox())?.attested === true;
   const lives = async (): Promise<readonly unknown[]> =>
     (await rig.ports.sql.query('select life from work.worker_heartbeat where until > now()')).map(
       ({ life }) => life,
@@ -37,7 +37,7 @@ describe('what a worker vouches for', function () {
   const start = async (roundEveryMs: number): Promise<() => Promise<void>> => {
     const end = rig.work({ leaseMs: 60_000, roundEveryMs, beatEveryMs: 200 });
     await eventually(() => rig.entry().state === 'connected');
-    await eventually(isVouched);
+    await eventually(isAttested);
     return end;
   };
   /** As after a pause of the whole process: it beats again, and what it knew may be old. */
@@ -50,25 +50,25 @@ describe('what a worker vouches for', function () {
     });
   };
 
-  it('counts again after a pause only when the worker has looked, not when its heart beats', async () => {
+  it('is valid after a pause only when the worker has polled again', async () => {
     await start(60_000);
     await haltHeart();
-    expect(await inbox()).to.deep.equal({ vouched: false, messages: 0 });
+    expect(await inbox()).to.deep.equal({ attested: false, messages: 0 });
     await arrive('after the pause');
-    await eventually(isVouched);
-    expect(await inbox(), 'with what it found').to.deep.equal({ vouched: true, messages: 1 });
+    await eventually(isAttested);
+    expect(await inbox(), 'with what it found').to.deep.equal({ attested: true, messages: 1 });
   });
 
-  it('counts again with the next round where nothing happened', async () => {
+  it('is valid with the next round when nothing happened', async () => {
     await start(300);
     await haltHeart();
-    await eventually(isVouched, 2_000);
+    await eventually(isAttested, 2_000);
   });
 
-  it('counts no more when the process ends', async () => {
+  it('is invalid when the process ends', async () => {
     const end = await start(60_000);
     await end();
     expect(await lives()).to.deep.equal([]);
-    expect(await isVouched()).to.equal(false);
+    expect(await isAttested()).to.equal(false);
   });
 });

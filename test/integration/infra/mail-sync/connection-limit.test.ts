@@ -35,7 +35,7 @@ for (const most of [1, 2]) {
       });
     const states = () => rig.events.all.map(({ type }) => type).filter((type) => type.startsWith('Mailbox'));
 
-    it(`answers all calls, one after the other, and syncs ${verifies('contract:15:connection-limit')}`, async () => {
+    it(`answers all calls one after the other and synchronises ${verifies('contract:15:connection-limit')}`, async () => {
       rig.work();
       await eventually(() => rig.entry().state === 'syncing' || rig.entry().state === 'connected', 10_000);
       expect(await Promise.all(Array.from({ length: 6 }, count))).to.deep.equal(Array(6).fill(20));
@@ -47,7 +47,7 @@ for (const most of [1, 2]) {
       expect(server.loggedIn.size).to.be.at.most(most);
     });
 
-    it('asks it no more for what it refused a moment ago', async () => {
+    it('gets no second request for a connection it has just refused', async () => {
       rig.work();
       await eventually(() => rig.entry().state === 'connected', 15_000);
       await Promise.all(Array.from({ length: 6 }, count));

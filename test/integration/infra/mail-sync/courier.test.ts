@@ -28,7 +28,7 @@ describe('a mailbox on Courier', function () {
     await server.close();
   });
 
-  it(`is in the copy whole after the first pass, also new folders ${verifies('contract:4:whole-first-sync')}`, async () => {
+  it(`is mirrored completely after the first pass, new folders included ${verifies('contract:4:whole-first-sync')}`, async () => {
     await start();
     fill('INBOX', 171);
     fill('INBOX.Work', 60);
@@ -41,7 +41,7 @@ describe('a mailbox on Courier', function () {
     expect(rig.told(), 'nothing is new of what was there').to.deep.equal([]);
   });
 
-  it('is in the copy whole although the server leaves messages out of a search', async () => {
+  it('is mirrored completely although the server omits messages from a search', async () => {
     let left = 0;
     await start({
       ...COURIER_LIKE,
@@ -58,7 +58,7 @@ describe('a mailbox on Courier', function () {
     expect(await rig.differences()).to.deep.equal([]);
   });
 
-  it(`takes a message into a folder that is open by EXAMINE ${verifies('contract:7:append-after-examine')}`, async () => {
+  it(`accepts a message into a folder that is open by EXAMINE ${verifies('contract:7:append-after-examine')}`, async () => {
     await start();
     const folder = { number: 2, path: 'INBOX.Sent' };
     const place = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', async (mail) => {

@@ -7,7 +7,7 @@ import { appendMessages, plainMessage } from '../../../support/servers/mail-appe
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('what is known of messages that went away', function () {
+describe('the places of departed messages', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -41,7 +41,7 @@ describe('what is known of messages that went away', function () {
     return found;
   };
 
-  it(`is the same before and after another client took them away, for thirty days ${verifies('contract:4:stale-current-id')}`, async () => {
+  it(`are the same before and after another client removed them, for thirty days ${verifies('contract:4:stale-current-id')}`, async () => {
     const before = await Promise.all([known(1), known(2), known(3)]);
     expect(before.map((each) => each?.rfcMessageId)).to.deep.equal([
       '<moved@example.com>',
@@ -83,7 +83,7 @@ describe('what is known of messages that went away', function () {
     expect(await known(3, uidValidity)).to.equal(null);
   });
 
-  it('is kept for no more than ten thousand messages of a mailbox', async () => {
+  it('are kept for at most ten thousand messages of a mailbox', async () => {
     const { sql } = rig.ports;
     await sql.query(
       `insert into mirror.departed_message (mailbox_number, folder_number, uid_validity, uid, message_id, size, received_at, departed_at)

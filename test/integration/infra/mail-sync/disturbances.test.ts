@@ -43,7 +43,7 @@ const SERVERS = [
 ];
 
 for (const { name, capability } of SERVERS) {
-  describe(`any disturbance, on a server with ${name}`, function () {
+  describe(`random disturbances on a server with ${name}`, function () {
     this.timeout(timesOf(30_000, 600_000));
     let dovecot: TestDovecot;
     let rig: SyncRig;
@@ -117,7 +117,7 @@ for (const { name, capability } of SERVERS) {
       }
     };
 
-    it(`leaves the index as the mailbox is, and no arrival told twice ${verifies('contract:11:feed', 'contract:4:uidvalidity')}`, async () => {
+    it(`leave the index equal to the mailbox and report no arrival twice ${verifies('contract:11:feed', 'contract:4:uidvalidity')}`, async () => {
       let end = rig.work({ compareEveryMs: 400 });
       const restart = async (): Promise<void> => {
         await end();

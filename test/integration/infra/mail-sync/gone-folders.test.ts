@@ -16,7 +16,7 @@ const lookAt = (mail: MailSession, { folder, uidValidity, uid }: MessageRef) =>
   mail.look(folder, uidValidity, [uid]);
 const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 
-describe('a folder that another client renames, removes or makes anew', function () {
+describe('a folder that another client renames, removes or creates again', function () {
   this.timeout(30_000);
   let server: ScriptedImapServer<PlainAccount>;
   let rig: SyncRig;
@@ -43,7 +43,7 @@ describe('a folder that another client renames, removes or makes anew', function
       return messages;
     });
 
-  it(`keeps its number with all below it ${verifies('contract:4:renamed-tree')}`, async () => {
+  it(`keeps its number, and so do the folders below it ${verifies('contract:4:renamed-tree')}`, async () => {
     await start(MODERN, ['Eltern', 'Eltern/Kind', 'Other']);
     rig.work();
     await synced();
@@ -57,7 +57,7 @@ describe('a folder that another client renames, removes or makes anew', function
     ['most servers', MODERN],
     ['Cyrus', CYRUS_LIKE],
   ] as const) {
-    it(`is told as gone for now and listed at once, never as empty, on ${name} ${verifies('contract:4:folder-gone')}`, async () => {
+    it(`is reported as temporarily gone and listed at once, never as empty, on ${name} ${verifies('contract:4:folder-gone')}`, async () => {
       await start(habits, ['Work']);
       const end = rig.work({ roundEveryMs: 60_000 });
       await synced();
@@ -98,7 +98,7 @@ describe('a folder that another client renames, removes or makes anew', function
     });
   }
 
-  it(`never gives another message under an old id on Courier ${verifies('contract:4:made-anew')}`, async () => {
+  it(`never returns another message under an old id on Courier ${verifies('contract:4:made-anew')}`, async () => {
     await start(COURIER_LIKE, ['INBOX.Work']);
     rig.work();
     await synced();

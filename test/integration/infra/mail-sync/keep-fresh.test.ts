@@ -10,7 +10,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nTo: box@example.com\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
 
-describe('the copy of a mailbox', function () {
+describe('the mirror of a mailbox', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -31,7 +31,7 @@ describe('the copy of a mailbox', function () {
   };
   const isSame = async (): Promise<boolean> => (await rig.differences()).length === 0;
 
-  it(`is complete after the first pass, which tells of no message ${verifies('contract:4:mailbox-syncs', 'contract:11:first-sync')}`, async () => {
+  it(`is complete after the first pass, which reports no message ${verifies('contract:4:mailbox-syncs', 'contract:11:first-sync')}`, async () => {
     await start(300);
     rig.work();
     await eventually(() => rig.entry().state === 'connected');
@@ -48,7 +48,7 @@ describe('the copy of a mailbox', function () {
     expect(status.get(rig.mailboxId)).to.include({ indexed: 300, total: 300 });
   });
 
-  it('shows new mail within 2 seconds, also the mail that follows another', async () => {
+  it('shows new mail within 2 seconds, also right after other new mail', async () => {
     await start();
     rig.work({ roundEveryMs: 60_000 });
     await eventually(() => rig.entry().state === 'connected');
@@ -67,7 +67,7 @@ describe('the copy of a mailbox', function () {
     await eventually(isSame);
   });
 
-  it('follows what others do in any folder: flags, marks, moves, expunges', async () => {
+  it('follows flags, marks, moves and expunges of other clients in any folder', async () => {
     await start(6);
     rig.work();
     await eventually(() => rig.entry().state === 'connected');
@@ -102,7 +102,7 @@ describe('the copy of a mailbox', function () {
     );
   });
 
-  it('asks nothing more once a message that went away is gone from the copy', async () => {
+  it('sends no more requests when a departed message is gone from it', async () => {
     await start();
     const looks = { count: 0 };
     const counting = new Proxy(rig.index, {
@@ -126,7 +126,7 @@ describe('the copy of a mailbox', function () {
     }, 3_000);
   });
 
-  it('follows folders that are made, renamed, deleted, and made again under the same name', async () => {
+  it('follows folders that are created, renamed, deleted and created again under the same name', async () => {
     await start();
     rig.work();
     await eventually(() => rig.entry().state === 'connected');
@@ -154,7 +154,7 @@ describe('the copy of a mailbox', function () {
     );
   });
 
-  it('resumes a first pass where it was cut off', async () => {
+  it('resumes an interrupted first pass', async () => {
     await start(600);
     const end = rig.work();
     const inbox = () => rig.index.folder({ mailboxNumber: rig.entry().number, folderNumber: 1 });
@@ -168,7 +168,7 @@ describe('the copy of a mailbox', function () {
     expect(rig.told()).to.deep.equal([]);
   });
 
-  it('goes on after its connection was ended, and misses nothing', async () => {
+  it('continues when its connection was ended, and misses nothing', async () => {
     await start();
     rig.work();
     await eventually(() => rig.entry().state === 'connected');

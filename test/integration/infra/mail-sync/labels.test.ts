@@ -43,7 +43,7 @@ describe('the feed of a mailbox with labels', function () {
     );
   };
 
-  it(`tells a new message as received once, whatever folders show it ${verifies('contract:11:gmail-received-once')}`, async () => {
+  it(`reports a new message as received once in any number of folders ${verifies('contract:11:gmail-received-once')}`, async () => {
     server.account.deliver({ raw: raw('second'), labels: ['INBOX', 'Work'] });
     await settled(3);
     const received = rig.told().filter(({ kind }) => kind === 'received');
@@ -55,7 +55,7 @@ describe('the feed of a mailbox with labels', function () {
     }
   });
 
-  it('tells what leaves a folder and lives on as moved, and what is gone as deleted', async () => {
+  it('reports a message that leaves a folder as moved, and a removed one as deleted', async () => {
     const { account } = server;
     const [message] = account.folder('INBOX').messages.values();
     if (!message) throw new Error('nothing is there');
@@ -67,7 +67,7 @@ describe('the feed of a mailbox with labels', function () {
     expect(told().at(-1)).to.equal(`${ALL_MAIL} deleted`);
   });
 
-  it('tells a label that somebody sets as an update of a message that is there already', async () => {
+  it('reports a label set by another client as an update of a known message', async () => {
     const { account } = server;
     const [message] = account.folder('INBOX').messages.values();
     if (!message) throw new Error('nothing is there');
@@ -79,7 +79,7 @@ describe('the feed of a mailbox with labels', function () {
   });
 
   for (const tellsKnownPlaces of [true, false]) {
-    it(`knows an own archive again, where it went is ${tellsKnownPlaces ? 'told' : 'not told'}`, async () => {
+    it(`recognises its own archive when its place is ${tellsKnownPlaces ? 'reported' : 'not reported'}`, async () => {
       server.tellsKnownPlaces = tellsKnownPlaces;
       const [inbox, all] = [rig.folder('INBOX'), rig.folder(ALL_MAIL)];
       const { uidValidity } = server.account.folder('INBOX');
@@ -100,7 +100,7 @@ describe('the feed of a mailbox with labels', function () {
   }
 
   for (const isDone of [true, false]) {
-    it(`shows what became of an archive that was cut off ${isDone ? 'after' : 'before'} its effect`, async () => {
+    it(`finds the outcome of an archive interrupted ${isDone ? 'after' : 'before'} its effect`, async () => {
       const { account } = server;
       const [inbox, all] = [account.folder('INBOX'), account.folder(ALL_MAIL)];
       const { locators } = rig.ports;
@@ -143,7 +143,7 @@ describe('the feed of a mailbox with labels', function () {
     await eventually(() => rig.told().length === count);
   };
 
-  it(`tells of no second arrival when somebody archives the message before All Mail was looked at ${verifies('contract:11:gmail-received-once')}`, async () => {
+  it(`reports no second arrival when the message is archived before All Mail was polled ${verifies('contract:11:gmail-received-once')}`, async () => {
     const { account } = server;
     await withoutRounds(async () => {
       const message = account.deliver({ raw: raw('quick'), labels: ['INBOX'] });
@@ -156,7 +156,7 @@ describe('the feed of a mailbox with labels', function () {
   });
 
   for (const isSeenGone of [true, false]) {
-    it(`tells of no second arrival when it comes back, ${isSeenGone ? 'seen to be gone meanwhile' : 'all at once'}`, async () => {
+    it(`reports no second arrival when the message returns, ${isSeenGone ? 'seen to be gone meanwhile' : 'all at once'}`, async () => {
       const { account } = server;
       const inbox = account.folder('INBOX');
       await withoutRounds(async () => {
@@ -177,7 +177,7 @@ describe('the feed of a mailbox with labels', function () {
     });
   }
 
-  it('has no message in two folders after a move to the trash', async () => {
+  it('has a message in one folder after a move to the trash', async () => {
     const { account } = server;
     const [message] = account.folder('INBOX').messages.values();
     if (!message) throw new Error('nothing is there');

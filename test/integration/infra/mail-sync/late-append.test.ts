@@ -1,14 +1,13 @@
 import { expect } from 'chai';
 import { feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
-import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
+import { appendFacts, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { catalogueOf } from '../../../../commands/values/event.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
-import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { startSyncRig, type SyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
-describe('an append of an earlier worker that arrives late', function () {
+describe('a late append of an earlier worker', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -42,7 +41,7 @@ describe('an append of an earlier worker that arrives late', function () {
     });
   };
 
-  it('is found by the one that took the mailbox, and what it told is not told again', async () => {
+  it('is found by the worker that took the mailbox, and reported once', async () => {
     const end = rig.work();
     await eventually(() => rig.entry().state === 'connected');
     await end();

@@ -56,7 +56,7 @@ describe('new mail in INBOX', function () {
     return server.heard.slice(before).map((command) => command.split(' ', 1)[0] ?? '');
   };
 
-  it(`is told within 2 seconds where an IDLE tells once a minute, and INBOX is not vouched for ${verifies('contract:5:late-idle')}`, async () => {
+  it(`is reported within 2 seconds when IDLE is a minute late, and INBOX is not attested ${verifies('contract:5:late-idle')}`, async () => {
     await start(COURIER_LIKE);
     await eventually(isVouched);
     for (const ms of [0, 300, 700, 1_100]) await arriveAfter(ms);
@@ -69,7 +69,7 @@ describe('new mail in INBOX', function () {
     );
   });
 
-  it(`is told within 2 seconds where there is no IDLE: a look follows only on news ${verifies('contract:5:late-idle')}`, async () => {
+  it(`is reported within 2 seconds when there is no IDLE, with a poll only on news ${verifies('contract:5:late-idle')}`, async () => {
     await start(WITHOUT_IDLE);
     for (const ms of [0, 300, 700, 1_100]) await arriveAfter(ms);
     // The look at the last news may still be under way.
@@ -79,7 +79,7 @@ describe('new mail in INBOX', function () {
     }, 4 * QUIET_MS);
   });
 
-  it(`is not asked for where an IDLE tells it at once ${verifies('contract:5:late-idle')}`, async () => {
+  it(`is not polled for when IDLE reports it at once ${verifies('contract:5:late-idle')}`, async () => {
     await start(MODERN);
     expect(await askedInQuiet(), 'before the server told anything').to.include('NOOP');
     for (let at = 0; at < 3; at += 1) await arriveAfter(700);

@@ -4,7 +4,7 @@ import { eventually } from '../../../support/suite/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
-describe('a copy that lost what its worker wrote', function () {
+describe('a mirror that lost an update', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -19,7 +19,7 @@ describe('a copy that lost what its worker wrote', function () {
     await dovecot.dispose();
   });
 
-  it('has it again after the next connect, which begins from the copy and not from memory', async () => {
+  it('gets it again at the next connect, which begins from the mirror and not from memory', async () => {
     rig.work({ roundEveryMs: 60_000 });
     await eventually(() => rig.entry().state === 'connected');
     const { sql } = rig.ports;

@@ -10,7 +10,7 @@ const IDS = ['mbx_1', 'mbx_2', 'mbx_3'];
 const news = (...ids: string[]) => new Map(ids.map((id) => [id, { isCurrent: true, lastEventAt: null }]));
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe('leases of mailboxes', function () {
+describe('mailbox leases', function () {
   this.timeout(20_000);
   let database: TestDatabase;
   let pool: Pool;
@@ -28,7 +28,7 @@ describe('leases of mailboxes', function () {
   });
   beforeEach(() => sql.query('delete from work.mailbox_lease'));
 
-  it('go to one of all that ask at once, and are not free then', async () => {
+  it('go to one of several processes that ask at once', async () => {
     const runs = Array.from({ length: 8 }, (_, at) => leases(`run-${String(at)}`));
     const taken = (await Promise.all(runs.map((run) => run.take(IDS)))).flat();
     expect(taken.map(({ mailboxId }) => mailboxId).toSorted()).to.deep.equal(IDS);
@@ -38,7 +38,7 @@ describe('leases of mailboxes', function () {
     expect(asked).to.deep.equal([{ mailboxId: 'mbx_4', isFree: true }]);
   });
 
-  it('have a higher fence with every taking, also by the same process', async () => {
+  it('get a higher fence each time, also for the same process', async () => {
     const [ours, theirs] = [leases('ours'), leases('theirs')];
     const fences: bigint[] = [];
     for (const run of [ours, theirs, theirs]) {
@@ -50,7 +50,7 @@ describe('leases of mailboxes', function () {
     expect(fences).to.deep.equal([1n, 2n, 3n]);
   });
 
-  it('are lost for good once they ran out, whether or not somebody took them', async () => {
+  it('are lost permanently when they run out, also when no process took them', async () => {
     const slow = leases('slow', 200);
     const [lease] = await slow.take(['mbx_1']);
     await slow.renew(news('mbx_1'));
@@ -65,7 +65,7 @@ describe('leases of mailboxes', function () {
     expect(asked, 'not released by another').to.deep.equal([]);
   });
 
-  it('of a process that is gone are told until somebody else has them', async () => {
+  it('name the process that is gone until another one has them', async () => {
     await leases('gone', 200).take(['mbx_1']);
     const asked = () => leases('next').unattended(['mbx_1'], ['another']);
     expect(await asked()).to.deep.equal([{ mailboxId: 'mbx_1', isFree: false }]);
@@ -75,7 +75,7 @@ describe('leases of mailboxes', function () {
     expect(await asked()).to.deep.equal([]);
   });
 
-  it('keep what their workers tell with a renewal', async () => {
+  it("keep the worker's notes with a renewal", async () => {
     const run = leases('run');
     const [first] = await run.take(['mbx_1']);
     expect(first?.currentAt).to.equal(null);

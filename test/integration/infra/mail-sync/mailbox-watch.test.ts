@@ -39,11 +39,11 @@ describe('the watch of a mailbox', function () {
   /** How INBOX is answered for from the copy. */
   const inbox = async () => {
     const answer = await rig.index.query(rig.whole(), queryOf({ folders: [rig.folder('INBOX')] }));
-    return { vouched: answer?.states[0]?.attested === true, messages: answer?.messages.length };
+    return { attested: answer?.states[0]?.attested === true, messages: answer?.messages.length };
   };
   const isConnected = () => rig.entry().state === 'connected';
 
-  it('expunges nothing that others only marked as deleted, also in an INBOX it got back open for writing', async () => {
+  it('expunges no message marked by other clients, also in an INBOX reopened for writing', async () => {
     await appendMessages(dovecot.imap(), user, [mail('kept'), mail('marked')]);
     await start({ providerConnections: 1 });
     rig.work();
@@ -70,10 +70,10 @@ describe('the watch of a mailbox', function () {
     expect(proxy.transcript).to.not.match(/^\w+ CLOSE\r$/m);
   });
 
-  it('hears of new mail within 2 seconds after the server ended the IDLE', async () => {
+  it('receives new mail within 2 seconds when the server ended the IDLE', async () => {
     await start();
     rig.work({ roundEveryMs: 60_000 });
-    await eventually(async () => isConnected() && (await inbox()).vouched);
+    await eventually(async () => isConnected() && (await inbox()).attested);
     for (const [at, subject] of ['one', 'two'].entries()) {
       await eventually(() => proxy.endIdle() > 0);
       await arrive(subject);
@@ -81,11 +81,11 @@ describe('the watch of a mailbox', function () {
     }
   });
 
-  it('hears of it as soon where the server ends every IDLE at once, which it is not asked for all the time', async () => {
+  it('receives it as soon when the server ends every IDLE at once, with few requests', async () => {
     proxy.endsIdleAtOnce = true;
     await start();
     rig.work({ roundEveryMs: 60_000 });
-    await eventually(async () => isConnected() && (await inbox()).vouched);
+    await eventually(async () => isConnected() && (await inbox()).attested);
     const [before, since] = [idles(), performance.now()];
     for (const [at, subject] of ['one', 'two'].entries()) {
       await arrive(subject);
@@ -95,16 +95,16 @@ describe('the watch of a mailbox', function () {
     expect(idles() - before).to.be.at.most(seconds + 3);
   });
 
-  it('asks every so often, and vouches for nothing, where the server refuses the IDLE it offers', async () => {
+  it('polls at intervals and attests nothing when the server refuses the IDLE it offers', async () => {
     proxy.refuse = /^\w+ IDLE\r\n/;
     await start();
     rig.work({ roundEveryMs: 1_500, pollEveryMs: 100 });
-    await eventually(async () => isConnected() && idles() > 0 && !(await inbox()).vouched);
+    await eventually(async () => isConnected() && idles() > 0 && !(await inbox()).attested);
     const answers: unknown[] = [];
     const until = performance.now() + 2_000;
     for (let count = 1; performance.now() < until; count += 1) {
       await arrive(String(count));
-      answers.push((await inbox()).vouched);
+      answers.push((await inbox()).attested);
       await eventually(() => rig.told().length === count, 1_000);
     }
     expect(answers).to.not.include(true);
@@ -112,7 +112,7 @@ describe('the watch of a mailbox', function () {
   });
 });
 
-describe('the watch of a mailbox with many folders, before a server without LIST-STATUS that takes its time', function () {
+describe('the watch of a mailbox with many folders on a slow server without LIST-STATUS', function () {
   this.timeout(20_000);
   const FOLDERS = 20;
   const imapOf = ({ port }: CuttingProxy) => ({ ...dovecot.imap(), port });
@@ -146,7 +146,7 @@ describe('the watch of a mailbox with many folders, before a server without LIST
     return statuses() - before;
   };
 
-  it('connects, and hears of new mail in INBOX while it asks after the others', async () => {
+  it('connects and receives new mail in INBOX while it polls the others', async () => {
     const end = rig.work({ roundEveryMs: 500 });
     await eventually(() => rig.entry().state === 'connected', 12_000);
     for (const [at, subject] of ['one', 'two'].entries()) {

@@ -68,7 +68,7 @@ for (const capability of [undefined, BARE]) {
       remove: [],
     });
 
-    it(`are told as the operation's, and never received ${verifies('contract:11:own-changes')}`, async () => {
+    it(`are reported as changes of the operation and never as received ${verifies('contract:11:own-changes')}`, async () => {
       const validity = await uidValidity('INBOX');
       await act([copied(), await flagged()], async (session) => {
         await session.copyMessages(rig.folder('INBOX'), validity, [1], rig.folder('Archive'));
@@ -80,7 +80,7 @@ for (const capability of [undefined, BARE]) {
       await eventually(async () => (await rig.ports.sql.query('select from work.mail_echo')).length === 0);
     });
 
-    it('are in no answer of the index any more once they are settled', async () => {
+    it('are in no answer of the index when they are settled', async () => {
       const validity = await uidValidity('INBOX');
       const flags = await flagged();
       await act([flags], (session) =>
@@ -94,7 +94,7 @@ for (const capability of [undefined, BARE]) {
       expect((await rig.index.flagsOf(key, 2, 2)).get(2)).to.include('\\Flagged');
     });
 
-    it('that never came about do not explain what others do later', async () => {
+    it('explain no later change when they never took effect', async () => {
       const flags = await flagged();
       await act([flags], () => Promise.resolve());
       await eventually(async () => (await rig.ports.sql.query('select from work.mail_echo')).length === 0);

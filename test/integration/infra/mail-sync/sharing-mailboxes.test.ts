@@ -8,7 +8,7 @@ const RULE = 'contract:20:mailboxes-shared';
 /** Nothing but what is told brings a mailbox to its worker. */
 const NO_SWEEP = { sweepEveryMs: 3_600_000 };
 
-describe('mailboxes that processes share', function () {
+describe('mailboxes shared by processes', function () {
   this.timeout(30_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -31,7 +31,7 @@ describe('mailboxes that processes share', function () {
     return rows.map(({ count }) => count);
   };
 
-  it(`are left alone while nothing changes ${verifies(RULE)}`, async () => {
+  it(`keep their process while nothing changes ${verifies(RULE)}`, async () => {
     const lookEveryMs = 20;
     rig.work({ lookEveryMs, leaseMs: 60_000, renewEveryMs: 20_000, roundEveryMs: 60_000 });
     await eventually(() => rig.entry().state === 'connected', 10_000);
@@ -43,14 +43,14 @@ describe('mailboxes that processes share', function () {
     expect(seen.rounds, 'rounds over the directory').to.equal(0);
   });
 
-  it(`are taken within a second when they are new ${verifies(RULE)}`, async () => {
+  it(`get a process within a second when they are new ${verifies(RULE)}`, async () => {
     rig.work({ ...NO_SWEEP, lookEveryMs: 250 });
     await eventually(() => rig.entry().state === 'connected', 10_000);
     const added = await rig.addMailbox();
     await eventually(async () => (await held()).includes(added), 1_000);
   });
 
-  it(`are taken when the leases of the process that died run out ${verifies(RULE)}`, async () => {
+  it(`get another process when the leases of a dead one run out ${verifies(RULE)}`, async () => {
     const { sql } = rig.ports;
     const insert = 'insert into work.lease (name, run_id, until) values ($1, $2, now() + $3::interval)';
     await sql.query(insert, ['mail-worker/dead', 'dead', '500 milliseconds']);
@@ -66,7 +66,7 @@ describe('mailboxes that processes share', function () {
     expect(performance.now() - since).to.be.greaterThan(1_000);
   });
 
-  it(`are all worked on when one is added while a process restarts ${verifies(RULE)}`, async () => {
+  it(`have a process each when one is added while a process restarts ${verifies(RULE)}`, async () => {
     await rig.addMailbox();
     rig.work(NO_SWEEP);
     const end = rig.work(NO_SWEEP);

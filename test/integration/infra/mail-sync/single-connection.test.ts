@@ -39,7 +39,7 @@ describe('a provider that allows a single connection', function () {
     });
   const states = () => rig.events.all.map(({ type }) => type).filter((type) => type.startsWith('Mailbox'));
 
-  it(`gets through its first pass, and callers get in between ${verifies('contract:15:connections')}`, async () => {
+  it(`allows the first pass to finish, with callers in between ${verifies('contract:15:connections')}`, async () => {
     const end = rig.work();
     await eventually(() => rig.entry().state === 'syncing', 10_000);
     expect(await Promise.all([count(), count(), count()])).to.deep.equal([1, 1, 1]);
@@ -53,7 +53,7 @@ describe('a provider that allows a single connection', function () {
       .and.not.include('MailboxConnectionFailed');
   });
 
-  it('tells of new mail within 2 seconds, also of the mail that follows another', async () => {
+  it('reports new mail within 2 seconds, also right after other new mail', async () => {
     rig.work();
     await eventually(async () => (await dovecot.connectionsOf('anna')) === 1);
     const before = rig.told().length;

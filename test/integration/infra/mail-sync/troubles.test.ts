@@ -11,7 +11,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
 
-describe('a worker in trouble', function () {
+describe('a worker in failures', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -59,7 +59,7 @@ describe('a worker in trouble', function () {
   ];
 
   for (const { path, error } of failures) {
-    it(`tells nothing twice when it fails between the feed and the index, in ${path}`, async () => {
+    it(`reports nothing twice when it fails between the feed and the index, in ${path}`, async () => {
       if (path !== 'INBOX')
         await appendMessages(
           dovecot.imap(),
@@ -92,7 +92,7 @@ describe('a worker in trouble', function () {
     });
   }
 
-  it('finds a line that fell silent, and makes another', async () => {
+  it('detects a silent connection and opens another', async () => {
     const proxy = await startCuttingProxy(dovecot.imap());
     const gatewayImap = { ...dovecot.imap(), port: proxy.port };
     rig = await startSyncRig(dovecot.imap(), user, { gatewayImap, commandTimeoutMs: 500 });
@@ -107,7 +107,7 @@ describe('a worker in trouble', function () {
     await proxy.close();
   });
 
-  it('leaves a folder the server does not open until the next list, and looks after the others', async () => {
+  it('skips a folder that the server does not open until the next list, and polls the others', async () => {
     const proxy = await startCuttingProxy(dovecot.imap());
     proxy.refuse = /(SELECT|EXAMINE) "?Shared/;
     await appendMessages(
@@ -131,13 +131,13 @@ describe('a worker in trouble', function () {
     await proxy.close();
   });
 
-  it(`says auth_failed of refused credentials only ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
+  it(`reports auth_failed only when the credentials are refused ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
     rig = await startSyncRig(dovecot.imap(), user, { password: 'wrong' });
     rig.work();
     await eventually(() => rig.entry().state === 'auth_failed', 10_000);
   });
 
-  it('finds by comparing what the copy does not have as the server does', async () => {
+  it('finds by comparing the messages that the mirror lacks', async () => {
     rig = await startSyncRig(dovecot.imap(), user);
     const end = rig.work();
     await eventually(isConnected);
@@ -157,7 +157,7 @@ describe('a worker in trouble', function () {
     ).to.equal(true);
   });
 
-  it('leaves no connection behind when it is ended while it connects', async () => {
+  it('leaves no connection open when it is ended while it connects', async () => {
     const proxy = await startCuttingProxy(dovecot.imap());
     rig = await startSyncRig(dovecot.imap(), user, { gatewayImap: { ...dovecot.imap(), port: proxy.port } });
     const end = rig.work();
@@ -169,7 +169,7 @@ describe('a worker in trouble', function () {
     await proxy.close();
   });
 
-  it('keeps no other mailbox waiting while its own end takes long', async () => {
+  it('delays no other mailbox while it ends slowly', async () => {
     rig = await startSyncRig(dovecot.imap(), user);
     const letGo = Promise.withResolvers<undefined>();
     const held = { is: false };
@@ -207,7 +207,7 @@ describe('a worker in trouble', function () {
   });
 });
 
-describe('a worker before a server that tells little', function () {
+describe('a worker on a server without CONDSTORE', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -218,7 +218,7 @@ describe('a worker before a server that tells little', function () {
   after(() => dovecot.dispose());
   afterEach(() => rig.close());
 
-  it(`compares flags every so often, and says so ${verifies('contract:4:flag-check')}`, async () => {
+  it(`compares flags at intervals and reports it ${verifies('contract:4:flag-check')}`, async () => {
     await appendMessages(dovecot.imap(), 'few', [{ raw: mail('a') }, { folder: 'Archive', raw: mail('b') }]);
     rig = await startSyncRig(dovecot.imap(), 'few');
     rig.work({ compareEveryMs: 300 });
@@ -233,7 +233,7 @@ describe('a worker before a server that tells little', function () {
   });
 });
 
-describe('a worker before a provider with a limit', function () {
+describe('a worker on a provider with a limit', function () {
   this.timeout(20_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
@@ -244,7 +244,7 @@ describe('a worker before a provider with a limit', function () {
   after(() => dovecot.dispose());
   afterEach(() => rig.close());
 
-  it(`is degraded while the provider holds it back, and recovers ${verifies('contract:4:mailbox-degraded')}`, async () => {
+  it(`is degraded while the provider limits it, and recovers ${verifies('contract:4:mailbox-degraded')}`, async () => {
     const imap = dovecot.imap();
     await appendMessages(imap, 'held', [{ raw: mail('a') }]);
     rig = await startSyncRig(imap, 'held');

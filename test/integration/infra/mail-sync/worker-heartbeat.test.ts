@@ -6,7 +6,7 @@ import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 
-describe('the heart of a process that works on mail', function () {
+describe('the heartbeat of a worker process', function () {
   this.timeout(20_000);
   let database: TestDatabase;
   let pool: Pool;
@@ -27,7 +27,7 @@ describe('the heart of a process that works on mail', function () {
     return rows.map(({ run_id }) => run_id);
   };
 
-  it('has one life as long as it beats in time, and another after every pause', async () => {
+  it('has one life while it beats in time, and another after every pause', async () => {
     const [ours, theirs] = [
       new WorkerHeartbeat(sql, 'ours', 60_000),
       new WorkerHeartbeat(sql, 'theirs', 60_000),
@@ -46,7 +46,7 @@ describe('the heart of a process that works on mail', function () {
     expect([ours.life, await alive()]).to.deep.equal([null, ['theirs']]);
   });
 
-  it('lives no longer than its last beat says, by the clock of the database', async () => {
+  it('lives no longer than its last beat by the clock of the database', async () => {
     const brief = new WorkerHeartbeat(sql, 'brief', 150);
     await brief.beat();
     const [{ leftMs } = { leftMs: null }] = await sql.query<{ leftMs: number }>(

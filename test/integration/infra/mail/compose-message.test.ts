@@ -5,7 +5,7 @@ import { messageComposer } from '../../../../infra/mail/compose-message.ts';
 import { bytesOf, composed, SIMPLE } from '../../../support/samples/composed-message.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
-describe('composing a message', () => {
+describe('composeMessage', () => {
   it('writes plain text with neither a Date nor a Bcc', async () => {
     const { parsed, headerNames, raw } = await composed({
       ...SIMPLE,
@@ -57,7 +57,7 @@ describe('composing a message', () => {
     expect(text).to.match(/^[\0-\x7f]*$/);
   });
 
-  it('dates it when told to, and keeps long lines and empty bodies in order', async () => {
+  it('writes the date when given, and keeps long lines and empty bodies in order', async () => {
     const dated = await composed({
       ...SIMPLE,
       subject: 'x'.repeat(900),
@@ -76,7 +76,7 @@ describe('composing a message', () => {
     expect(parsed.to).to.have.nested.property('value[0].address', 'jörg@bücher.example');
   });
 
-  it('fails with what an attachment fails with, and reads the others no further', async () => {
+  it('fails with the error of an attachment and reads the others no further', async () => {
     let read = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (;;) {
@@ -109,7 +109,7 @@ describe('composing a message', () => {
     expect(read).to.equal(afterwards);
   });
 
-  it('takes no more of an attachment than is read of it', async () => {
+  it('reads an attachment only as fast as it is consumed', async () => {
     let given = 0;
     async function* large(): AsyncGenerator<Uint8Array> {
       for (let index = 0; index < 400; index += 1) {

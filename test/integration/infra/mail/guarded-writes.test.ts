@@ -8,7 +8,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 const raw = 'From: a@example.com\r\nSubject: Guarded\r\nMessage-ID: <g@example.com>\r\n\r\nHello\r\n';
 
 for (const capability of [undefined, NO_MOVE, BARE]) {
-  describe(`a guard of writes, on a server with ${capability ?? 'all extensions'}`, function () {
+  describe(`the write guard on a server with ${capability ?? 'all extensions'}`, function () {
     this.timeout(20_000);
     let dovecot: TestDovecot;
 
@@ -18,7 +18,7 @@ for (const capability of [undefined, NO_MOVE, BARE]) {
     });
     after(() => dovecot.dispose());
 
-    it('lets no command through that changes something, and reads all the same', async () => {
+    it('blocks every command that changes something and allows reads', async () => {
       const { gateway, mail } = mailGateway(dovecot.imap(), 'guard');
       const { uidValidity } = await mail((session) => session.folderStatus(INBOX));
       const letter = Buffer.from(raw.replaceAll('Guarded', 'Appended'));

@@ -1,10 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Filter } from '../../../../commands/mail/mail-filter.ts';
-import { type Keyset, type MailQuery, type Order, ORDERS } from '../../../../commands/mail/query.ts';
+import {
+  compareKeysets,
+  type Keyset,
+  keysetOf,
+  type MailQuery,
+  type Order,
+  ORDERS,
+} from '../../../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../../../commands/mail/message.ts';
-import { matches, type MatchContext } from '../../../../commands/mail/matches.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { type MatchContext, matches } from '../../../../commands/mail/matches.ts';
 import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { appendMessages, type SeedMessage, withClient } from '../../../support/servers/mail-append.ts';
 import {
@@ -140,7 +146,7 @@ for (const { name, capability } of [
       await server.dispose();
     });
 
-    it(`sees every message decoded, and none that is marked for removal ${verifies('contract:4:deleted-hidden')}`, () => {
+    it(`returns every message decoded, and none marked for removal ${verifies('contract:4:deleted-hidden')}`, () => {
       expect(all).to.have.length(LISTED);
       const one = all.find(({ messageId }) => messageId === '<5@example.com>');
       expect(one?.subject).to.equal('Äpfel naïve 1');
@@ -149,7 +155,7 @@ for (const { name, capability } of [
       expect(one?.from).to.deep.equal([{ name: 'Carol', email: 'carol@mail.example.com' }]);
     });
 
-    it(`answers what the naive evaluation answers, in every order and page by page ${verifies('contract:4:live-narrowing')}`, async () => {
+    it(`equals the naive evaluation in every order and page by page ${verifies('contract:4:live-narrowing')}`, async () => {
       await fc.assert(
         fc.asyncProperty(
           filterArbitrary,
@@ -180,7 +186,7 @@ for (const { name, capability } of [
       );
     });
 
-    it('lets the server answer body and header, also inside groups', async () => {
+    it('evaluates body and header conditions on the server, also inside groups', async () => {
       const count = async (filter: Filter): Promise<number | null> => {
         const query = queryOf({ folders: FOLDERS, filter, countOnly: true });
         const answer = await under.mail((session) => session.query(query));
@@ -228,7 +234,7 @@ describe('a live query over time', () => {
   const newest = async (filter: Filter = {}, limit = 200): Promise<readonly string[]> =>
     (await walk(under, queryOf({ filter, limit }))).map(({ messageId }) => messageId ?? '');
 
-  it('follows what arrives and what goes, on one connection and over several', async () => {
+  it('follows arrivals and removals on one connection and over several', async () => {
     expect(await newest()).to.deep.equal([]);
     await appendMessages(server.imap(), 'anna', inInbox(0, 10));
     expect(await newest()).to.have.length(10);
@@ -246,7 +252,7 @@ describe('a live query over time', () => {
     }
   });
 
-  it(`refuses what needs more messages than it may fetch, and answers what does not ${verifies('contract:4:live-limit', 'contract:4:live-narrowing')}`, async () => {
+  it(`refuses a query that needs too many messages, and answers the others ${verifies('contract:4:live-limit', 'contract:4:live-narrowing')}`, async () => {
     await appendMessages(server.imap(), 'anna', inInbox(20, 80));
     const hopeless = queryOf({ filter: { subject_contains: 'nowhere' } });
     const error = await rejection(under.mail((session) => session.query(hopeless)));
@@ -271,14 +277,14 @@ describe('a live query over time', () => {
     expect(page.next).to.not.equal(null);
   });
 
-  it('refuses to order a folder of more messages than it keeps the dates of', async () => {
+  it('refuses to order a folder of more messages than its limit of dates', async () => {
     await appendMessages(server.imap(), 'anna', inInbox(100, 60));
     const error = await rejection(newest());
     expect(error).to.have.property('code', 'filter_unsupported');
     expect(error).to.have.nested.property('details.limit', 130);
   });
 
-  it('says that a folder is gone, and starts anew in one made again', async () => {
+  it('reports a folder as gone, and starts again when it was created again', async () => {
     const folder: FolderRef = { number: 8, path: 'Shortlived' };
     const query = queryOf({ folders: [folder] });
     const list = async (): Promise<readonly FetchedMessage[]> =>

@@ -27,7 +27,7 @@ describe('connections to a mailbox', () => {
     await server.dispose();
   });
 
-  it(`keeps a connection for the next caller and never lends more than the limit ${verifies('contract:15:connections')}`, async () => {
+  it(`keep a connection for the next caller and never lend more than the limit ${verifies('contract:15:connections')}`, async () => {
     // One is the watch's.
     const under = mailGateway(viaProxy, 'anna', { providerConnections: 3 });
     const before = proxy.connections;
@@ -54,7 +54,7 @@ describe('connections to a mailbox', () => {
     expect(under.gateway.connections).to.equal(0);
   });
 
-  it('keeps one connection out of reach of bulk work', async () => {
+  it('keep one connection free of bulk work', async () => {
     const under = mailGateway(server.imap(), 'anna', { providerConnections: 3, limits: { waitMs: 50 } });
     const { gateway } = under;
     await gateway.withMailbox('mbx_test', 'bulk', async () => {
@@ -66,7 +66,7 @@ describe('connections to a mailbox', () => {
     gateway.close();
   });
 
-  it('gives a worker a connection of its own, and a kept one only where there is no room', async () => {
+  it('give a worker a new connection, and a kept one only when the limit is reached', async () => {
     for (const [providerConnections, opened] of [
       [3, 2],
       [1, 1],
@@ -81,7 +81,7 @@ describe('connections to a mailbox', () => {
     }
   });
 
-  it('gives a worker the connection callers used longest ago, so that the other stays as they left it', async () => {
+  it('give a worker the connection that callers used longest ago', async () => {
     const under = mailGateway(viaProxy, 'anna', { providerConnections: 3 });
     const list = () => under.mail((session) => session.query(queryOf()));
     const both = Promise.withResolvers<undefined>();
@@ -102,7 +102,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('reads again, once, when the server ended a kept connection', async () => {
+  it('repeat a read once when the server ended a kept connection', async () => {
     const under = mailGateway(viaProxy, 'anna');
     await under.mail((session) => session.query(queryOf()));
     proxy.cutAt(/NOOP/, 'before');
@@ -112,7 +112,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('does not repeat a read that broke on a connection that had answered', async () => {
+  it('repeat no read when its connection had answered before', async () => {
     const under = mailGateway(viaProxy, 'anna');
     proxy.cutAt(/FETCH/, 'before');
     const error = await rejection(under.mail((session) => session.query(queryOf())));
@@ -122,7 +122,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('gives a silent server up after the command timeout', async () => {
+  it('end the wait for a silent server after the command timeout', async () => {
     const under = mailGateway(viaProxy, 'anna', { limits: { commandTimeoutMs: 150 } });
     proxy.cutAt(/FETCH/, 'hang');
     const error = await rejection(under.mail((session) => session.query(queryOf())));
@@ -131,7 +131,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it(`tells a refused login from a server that lets nobody in ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
+  it(`distinguish a refused login from a server that lets no user in ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
     const refused = mailGateway(server.imap(), 'anna', { password: 'wrong' });
     const error = await rejection(refused.mail((session) => session.listFolders()));
     expect(error).to.have.property('code', 'mailbox_auth_failed');
@@ -164,7 +164,7 @@ describe('connections to a mailbox', () => {
     other.gateway.close();
   });
 
-  it('does not try a refused password again at once, unless it was changed', async () => {
+  it('try a refused password again only when it was changed', async () => {
     let password = 'wrong';
     const loadSettings = () =>
       Promise.resolve({ imap: viaProxy, smtp: null, login: { ...CREDENTIALS, password } });
@@ -181,7 +181,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('ends lent connections only when they come back, and the others at once', async () => {
+  it('end lent connections when they return, and the others at once', async () => {
     const under = mailGateway(viaProxy, 'anna');
     const before = proxy.connections;
     await under.mail(async (session) => {
@@ -193,7 +193,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('ends the connection of the watch at once: nobody else will take it back', async () => {
+  it('end the connection of the watch at once', async () => {
     const under = mailGateway(viaProxy, 'anna', { providerConnections: 3 });
     const wait = { onWanted: () => undefined, signal: new AbortController().signal };
     const watch = await under.gateway.openWatch('mbx_test', wait);
@@ -203,7 +203,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it(`reads no flag into a message ${verifies('contract:4:reading-keeps-unseen')}`, async () => {
+  it(`set no flag when a message is read ${verifies('contract:4:reading-keeps-unseen')}`, async () => {
     const under = mailGateway(server.imap(), 'anna');
     await under.mail((session) => session.query(queryOf({ textChars: 100 })));
     await under.mail(async (session) => {
@@ -220,7 +220,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('answers 503 while the server is down and works again when it is back', async () => {
+  it('answer 503 while the server is down, and work again when it is back', async () => {
     const under = mailGateway(server.imap(), 'anna');
     await under.mail((session) => session.query(queryOf()));
     await server.stop('SIGKILL');
@@ -233,7 +233,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('reads on after the server said goodbye to the user', async () => {
+  it('continue when the server has logged the user out', async () => {
     const under = mailGateway(server.imap(), 'anna');
     await under.mail((session) => session.query(queryOf()));
     await server.kick('anna');
@@ -250,7 +250,7 @@ describe('encryption and targets', () => {
   after(() => server.dispose());
 
   for (const security of ['tls', 'starttls', 'none'] as const) {
-    it(`logs in with security "${security}"`, async () => {
+    it(`log in with security "${security}"`, async () => {
       const { gateway } = mailGateway(server.imap(security), 'anna', {
         extraCertificates: [server.certificate],
       });
@@ -259,7 +259,7 @@ describe('encryption and targets', () => {
     });
   }
 
-  it('trusts no certificate it does not know, and no name that is not in it', async () => {
+  it('refuse unknown certificates and names that are not in them', async () => {
     const { gateway } = mailGateway(server.imap('tls'), 'anna');
     expect(await gateway.testImap(server.imap('tls'), CREDENTIALS)).to.include({ ok: false, stage: 'tls' });
     const knowing = mailGateway(server.imap('tls'), 'anna', { extraCertificates: [server.certificate] });
@@ -267,7 +267,7 @@ describe('encryption and targets', () => {
     expect(await knowing.gateway.testImap(byAddress, CREDENTIALS)).to.include({ ok: false, stage: 'tls' });
   });
 
-  it('never falls back to a plain connection when STARTTLS is hidden', async () => {
+  it('never use a plain connection when STARTTLS is hidden', async () => {
     const proxy = await startCuttingProxy({ host: server.host, port: server.ports.imap });
     proxy.hide = / STARTTLS/g;
     const stripped: HostSettings = { host: 'localhost', port: proxy.port, security: 'starttls' };
@@ -277,7 +277,7 @@ describe('encryption and targets', () => {
     await proxy.close();
   });
 
-  it('refuses a plain connection to another machine, and private ones altogether', async () => {
+  it('refuse plain connections to other hosts, and private hosts altogether', async () => {
     const guard = createEgressGuard(['10.0.0.0/8'], () => Promise.resolve(['10.1.2.3']));
     const { gateway } = mailGateway(server.imap(), 'anna', { guard });
     const error = await rejection(
@@ -297,7 +297,7 @@ describe('encryption and targets', () => {
     );
   });
 
-  it('says how far it came', async () => {
+  it('report the step at which a connection test failed', async () => {
     const { gateway } = mailGateway(server.imap(), 'anna');
     const wrong = await gateway.testImap(server.imap(), { ...CREDENTIALS, password: 'wrong' });
     expect(wrong).to.include({ ok: false, stage: 'login' });

@@ -94,7 +94,7 @@ for (const { name, capability, tells } of variants) {
       await server.dispose();
     });
 
-    it(`moves messages and tells where each went, and which were not there ${verifies('contract:4:without-move')}`, async () => {
+    it(`moves messages and reports the new place of each, and the missing ones ${verifies('contract:4:without-move')}`, async () => {
       const uidValidity = await uidValidityOf(under);
       const outcomes = await under.mail((session) =>
         session.moveMessages(INBOX, uidValidity, [2, 77, 4], ARCHIVE),
@@ -106,7 +106,7 @@ for (const { name, capability, tells } of variants) {
       else expect(outcomes.get(4)).to.deep.equal({ outcome: 'done', newUid: null, newUidValidity: null });
     });
 
-    it('asks no more than it must on a connection that moved messages before, and is as honest', async () => {
+    it('sends no extra command on a connection that moved messages before, with the same answer', async () => {
       const uidValidity = await uidValidityOf(under);
       const move = (uids: readonly number[]) =>
         under.mail(async (session) => {
@@ -129,7 +129,7 @@ for (const { name, capability, tells } of variants) {
       if (capability === undefined) expect(asked).to.deep.equal(['UID FETCH', 'STATUS', 'UID MOVE']);
     });
 
-    it('identifies what is there, whatever the connection has been told of', async () => {
+    it('identifies messages whatever the connection knows of them', async () => {
       const uidValidity = await uidValidityOf(under);
       const user = `user${String(users)}`;
       const identify = (...uids: number[]) =>
@@ -151,7 +151,7 @@ for (const { name, capability, tells } of variants) {
       expect(await under.mail((session) => session.identify([elsewhere]))).to.deep.equal([null]);
     });
 
-    it('moves what arrived behind the back of a connection that moved messages before', async () => {
+    it('moves messages that arrived unnoticed by a connection that moved messages before', async () => {
       const uidValidity = await uidValidityOf(under);
       const user = `user${String(users)}`;
       await under.mail(async (session) => {
@@ -170,7 +170,7 @@ for (const { name, capability, tells } of variants) {
       expect(await subjectsIn(under)).to.deep.equal(['message 2', 'message 3', 'message 4']);
     });
 
-    it(`leaves alone what another client marked for removal ${verifies('contract:4:without-move')}`, async () => {
+    it(`leaves messages alone that another client marked for removal ${verifies('contract:4:without-move')}`, async () => {
       const uidValidity = await uidValidityOf(under);
       await withClient(server.imap(), `user${String(users)}`, async (client) => {
         await client.mailboxOpen('INBOX');
@@ -192,7 +192,7 @@ for (const { name, capability, tells } of variants) {
       if (tells) await expectAt(under, outcomes.get(1), 'message 1');
     });
 
-    it('fails without a trace when the target folder does not exist', async () => {
+    it('leaves nothing behind when the target folder does not exist', async () => {
       const uidValidity = await uidValidityOf(under);
       const nowhere = { number: 9, path: 'Nowhere' };
       for (const action of ['moveMessages', 'copyMessages'] as const) {
@@ -206,7 +206,7 @@ for (const { name, capability, tells } of variants) {
       expect(await subjectsIn(under)).to.have.length(4);
     });
 
-    it(`finds nothing at a stale UIDVALIDITY ${verifies('contract:4:uidvalidity')}`, async () => {
+    it(`finds nothing when the UIDVALIDITY is stale ${verifies('contract:4:uidvalidity')}`, async () => {
       const stale = (await uidValidityOf(under)) - 1;
       const outcomes = await under.mail((session) => session.moveMessages(INBOX, stale, [1, 2], ARCHIVE));
       expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'missing', 2: 'missing' });
@@ -258,14 +258,14 @@ describe('message actions on a server with neither MOVE nor UIDPLUS', () => {
     expect(await subjectsIn(under)).to.have.length(4);
   });
 
-  it('copies', async () => {
+  it('copies messages', async () => {
     const uidValidity = await uidValidityOf(under);
     const outcomes = await under.mail((session) => session.copyMessages(INBOX, uidValidity, [1], ARCHIVE));
     expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'done' });
   });
 });
 
-describe('a connection that breaks in an action', () => {
+describe('an action on a connection that breaks', () => {
   let server: TestDovecot;
   let proxy: CuttingProxy;
   let under: MailGatewayUnderTest;
@@ -292,7 +292,7 @@ describe('a connection that breaks in an action', () => {
   });
 
   for (const where of ['before', 'after', 'hang'] as const) {
-    it(`leaves a MOVE that was cut off ${where} it unknown, and looking tells`, async () => {
+    it(`leaves a MOVE unknown when it is interrupted (${where}), and reading the folders settles it`, async () => {
       const uidValidity = await uidValidityOf(under);
       const before = await under.mail((session) => session.folderStatus(ARCHIVE));
       proxy.cutAt(/UID MOVE/, where);
@@ -324,7 +324,7 @@ describe('a connection that breaks in an action', () => {
     expect(flagsByUid.get(3)).to.include('\\Seen');
   });
 
-  it('never repeats a write: the action after an idle drop runs once, on a new connection', async () => {
+  it('never repeats a write, and runs once on a new connection after an idle drop', async () => {
     const uidValidity = await uidValidityOf(under);
     proxy.dropAll();
     const outcomes = await under.mail((session) => session.copyMessages(INBOX, uidValidity, [1], ARCHIVE));

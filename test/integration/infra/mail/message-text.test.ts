@@ -134,7 +134,7 @@ describe('the text of messages', () => {
     expect(await textOf('japanese')).to.equal('こんにちは');
   });
 
-  it('takes the plain text, or what HTML says', async () => {
+  it('is the plain text, or the text of the HTML', async () => {
     expect(await textOf('alternative')).to.equal('as text');
     expect(await textOf('emptyPlain')).to.equal('only here');
     const html = await textOf('html');
@@ -143,7 +143,7 @@ describe('the text of messages', () => {
     expect(html).to.not.match(/alert|p\{|</);
   });
 
-  it('leaves attachments out, and lists them', async () => {
+  it('omits attachments and lists them', async () => {
     const { text, attachments, hasAttachments } = await read('attached');
     expect(text?.content.trim()).to.equal('the body');
     expect(
@@ -162,12 +162,12 @@ describe('the text of messages', () => {
     expect(hasAttachments).to.equal(true);
   });
 
-  it('has no text where there is none, and survives what is broken', async () => {
+  it('is empty when there is none, and readable when parts are broken', async () => {
     expect((await read('imageOnly')).text).to.deep.equal({ content: '', truncated: false, totalChars: 0 });
     expect((await read('broken')).text?.content).to.be.a('string');
   });
 
-  it('cuts at the characters asked for and says how many there are', async () => {
+  it('is cut at the requested characters, with the total', async () => {
     const total = 61 * 9_000;
     const cut = await read('long', 1_000);
     expect(cut.text?.content).to.have.length(1_000);

@@ -1,7 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
-import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
-import type { BodySource, FetchedMessage } from '../../../../commands/mail/message.ts';
+import type { BodySource, FetchedMessage, FetchedText } from '../../../../commands/mail/message.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { appendMessages } from '../../../support/servers/mail-append.ts';
 import {
@@ -108,7 +107,7 @@ const HEADS = [
   'From: Bob <b@example.org>\r\nTo: anna@example.com\r\nSubject: =?iso-2022-kr?B?GyQpQw5HUTE5Pm4P?= subject',
 ];
 
-describe('texts that are not as they should be', () => {
+describe('unusual texts of messages', () => {
   let server: TestDovecot;
   let under: MailGatewayUnderTest;
 
@@ -143,11 +142,11 @@ describe('texts that are not as they should be', () => {
   const content = async (name: string, source: BodySource = 'plain'): Promise<string> =>
     (await textOf(name, source)).content;
 
-  it(`joins flowed lines without their quote marks ${verifies('contract:4:flowed-text')}`, async () => {
+  it(`have flowed lines joined without their quote marks ${verifies('contract:4:flowed-text')}`, async () => {
     expect(await content('flowed')).to.equal('> this is a quoted long line\nMine goes on here.');
   });
 
-  it(`reads texts that carry a file name ${verifies('contract:4:text-choice')}`, async () => {
+  it(`are read when they have a file name ${verifies('contract:4:text-choice')}`, async () => {
     expect(await content('namedroot')).to.equal('root with a name');
     expect(await content('namedhtml')).to.equal('named html');
     expect(await content('namedfirst')).to.equal('the first text');
@@ -162,7 +161,7 @@ describe('texts that are not as they should be', () => {
     expect((await read('realfile')).attachments.map(({ filename }) => filename)).to.deep.equal(['log.txt']);
   });
 
-  it(`passes over a blank alternative, and keeps it where there is no other ${verifies('contract:4:text-choice')}`, async () => {
+  it(`skip a blank alternative, except when there is no other ${verifies('contract:4:text-choice')}`, async () => {
     expect(await content('blankplain')).to.equal('Real text');
     expect(await textOf('blankhtml', 'html'))
       .to.include({ content: 'Real words' })
@@ -170,13 +169,13 @@ describe('texts that are not as they should be', () => {
     expect(await content('allblank')).to.equal('');
   });
 
-  it(`shows what is written without a charset ${verifies('contract:4:undeclared-charset')}`, async () => {
+  it(`are shown when they have no charset ${verifies('contract:4:undeclared-charset')}`, async () => {
     expect(await content('nocharset')).to.equal('Grüße aus Köln');
     expect(await content('meta')).to.equal('Мир');
     expect(await content('korean')).to.equal('한국어');
   });
 
-  it('holds up nobody while it finds out whether HTML is blank', async () => {
+  it('delay no other caller while a blank HTML part is detected', async () => {
     const delay = monitorEventLoopDelay({ resolution: 10 });
     delay.enable();
     await read('brackets');
@@ -184,14 +183,14 @@ describe('texts that are not as they should be', () => {
     expect(delay.max / 1e6).to.be.below(1_000);
   });
 
-  it('decodes uuencode, in the text and as a part', async () => {
+  it('are decoded from uuencode, in the text and as a part', async () => {
     expect(await content('uuencoded')).to.equal('hello world');
     const { ref } = await read('uuencoded');
     const described = await under.mail((session) => session.describePart({ ...ref, folder: INBOX }, 1));
     expect(described?.encoding).to.equal('uuencode');
   });
 
-  it(`tells of a message whose parts the server cannot tell apart ${verifies('contract:4:text-told')}`, async () => {
+  it(`are reported when the server cannot separate the parts ${verifies('contract:4:text-told')}`, async () => {
     for (const name of ['semicolons', 'noboundary', 'crowded']) {
       const text = await textOf(name);
       expect(text.notes, name).to.deep.equal(['not_parsed']);
@@ -202,7 +201,7 @@ describe('texts that are not as they should be', () => {
       .and.not.have.property('notes');
   });
 
-  it(`reads reports and attached messages where there is nothing else ${verifies('contract:4:text-told')}`, async () => {
+  it(`include reports and attached messages when there is nothing else ${verifies('contract:4:text-told')}`, async () => {
     const report = await textOf('report');
     expect(report.notes).to.deep.equal(['attached_text']);
     expect(report.content).to.include('Action: failed').and.include('Subject: lost');
@@ -211,18 +210,18 @@ describe('texts that are not as they should be', () => {
     expect((await read('carried')).attachments).to.have.length(1);
   });
 
-  it('reads a date with dots, and hands on no address that the server made up', async () => {
+  it('have a date with dots, and no address that the server invented', async () => {
     const { sentAt, from, to } = await read('dotted');
     expect(sentAt?.toISOString()).to.equal('2026-01-05T10:00:00.000Z');
     expect([from, to]).to.deep.equal([[], [{ name: null, email: 'anna@example.com' }]]);
   });
 
-  it('hears where answers to everybody shall go on lists alone', async () => {
+  it('keep the reply address of lists', async () => {
     expect((await read('followed')).followUpTo).to.deep.equal([{ name: 'The list', email: 'l@example.org' }]);
     expect(await read('misled')).not.to.have.property('followUpTo');
   });
 
-  it(`reads raw bytes in headers, in the index too ${verifies('contract:4:undeclared-charset')}`, async () => {
+  it(`keep raw bytes in headers, in the index too ${verifies('contract:4:undeclared-charset')}`, async () => {
     const { subject, from, to } = await read('aus köln');
     expect(subject).to.equal('Grüße aus Köln');
     expect(from).to.deep.equal([{ name: 'Jürgen', email: 'j@example.org' }]);
@@ -236,7 +235,7 @@ describe('texts that are not as they should be', () => {
     }
   });
 
-  it(`knows which sizes of attachments are exact ${verifies('contract:4:attachment-size')}`, async () => {
+  it(`name the attachment sizes that are exact ${verifies('contract:4:attachment-size')}`, async () => {
     const sizes = (await read('namedfirst')).attachments.map(({ size, sizeExact }) => [size, sizeExact]);
     expect(sizes).to.deep.equal([
       [6, false],

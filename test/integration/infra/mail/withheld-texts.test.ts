@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { showText, bodyOf } from '../../../../read-api/messages/message-body.ts';
-import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
+import type { FetchedText } from '../../../../commands/mail/message.ts';
 import { markupThreads } from '../../../../infra/markup/worker-markup.ts';
 import { MODERN } from '../../../support/servers/imap-habits.ts';
 import { LabelledAccount } from '../../../support/servers/fake-gmail/labelled-account.ts';
@@ -33,7 +33,7 @@ describe(`texts that a mail server keeps back ${verifies('contract:4:text-not-gi
   };
   const contents = async (): Promise<readonly string[]> => (await read()).map(({ content }) => content);
 
-  it('are asked for again, alone, whatever the server gave at first', async () => {
+  it('are requested again one by one, whatever the server sent at first', async () => {
     const quirks = [
       // The length asked for is taken to be that of the message before.
       (piece: Buffer, nth: number) => (nth === 0 ? piece : Buffer.alloc(0)),
@@ -46,7 +46,7 @@ describe(`texts that a mail server keeps back ${verifies('contract:4:text-not-gi
     }
   });
 
-  it('are null with a reason, and an empty message is empty', async () => {
+  it('are null with a reason, while an empty message is empty', async () => {
     server.habits = { ...MODERN, gives: () => null };
     const texts = await read();
     expect(texts.map(({ isMissing }) => isMissing ?? false)).to.deep.equal([true, true, true, false]);
@@ -66,7 +66,7 @@ describe(`texts that a mail server keeps back ${verifies('contract:4:text-not-gi
     expect(nothing.body).to.deep.include({ content: '', truncated: false });
   });
 
-  it('say that more was told of than came', async () => {
+  it('report that less arrived than was announced', async () => {
     server.habits = { ...MODERN, gives: (piece) => piece.subarray(0, 4) };
     const [text] = await read();
     if (!text) throw new Error('There is a message.');

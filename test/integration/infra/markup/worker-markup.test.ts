@@ -10,10 +10,10 @@ const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 2_000, heapMiB: 
 /** Keeps the parser of Markdown busy for much longer than any limit here. */
 const SLOW = { format: 'markdown', source: '*a'.repeat(400_000) } as const;
 
-describe('threads for markup', function () {
+describe('markup threads', function () {
   this.timeout(60_000);
 
-  it(`let the process answer others while hostile bodies are rendered ${verifies('contract:7:body-apart')}`, async () => {
+  it(`keep the process responsive while hostile bodies are rendered ${verifies('contract:7:body-apart')}`, async () => {
     const markup = createMarkup(LIMITS);
     await markup.render({ format: 'markdown', source: 'warm' });
     const end = { isHere: false };
@@ -30,7 +30,7 @@ describe('threads for markup', function () {
     expect(turns).to.be.above(100);
   });
 
-  it(`end a job that takes too long or too much memory, and do the next ${verifies('contract:7:body-apart')}`, async () => {
+  it(`end a job that exceeds time or memory, and run the next ${verifies('contract:7:body-apart')}`, async () => {
     const slow = createMarkup({ ...LIMITS, threads: 1 });
     const error = await rejection(slow.render(SLOW));
     expect(error).to.be.instanceOf(MarkupRefused).and.to.include({ reason: 'too_costly' });
@@ -43,13 +43,13 @@ describe('threads for markup', function () {
     expect((await small.render({ format: 'html', source: '<b>a</b>' })).text).to.equal('a');
   });
 
-  it('show nothing of received HTML they cannot read in time, and fail no page for it', async () => {
+  it('omit received HTML that exceeds its time, and fail no page for it', async () => {
     const hurried = createMarkup({ ...LIMITS, threads: 1, jobMs: 1 });
     const read = await hurried.read('<p>a</p>'.repeat(60_000), 'markdown', {});
     expect(read).to.include({ content: '', isUnreadable: true });
   });
 
-  it('refuse what would wait behind too many others', async () => {
+  it('refuse a job when too many are waiting', async () => {
     const narrow = createMarkup({ ...LIMITS, threads: 1, waiting: 1 });
     const job = () => narrow.show({ html: '<p>a</p>', text: 'a' });
     const [first, second, third] = await Promise.allSettled([job(), job(), job()]);
@@ -57,7 +57,7 @@ describe('threads for markup', function () {
     expect(third).to.have.nested.property('reason.code', 'overloaded');
   });
 
-  it('work as the process itself would', async () => {
+  it('return the results of the process itself', async () => {
     const markup = createMarkup(LIMITS);
     const read = await markup.read('<p>Hi <img src="cid:a@b" alt="x"></p>', 'html', { 'a@b': 'att_1a' });
     expect(read.content).to.include('src="att_1a"');

@@ -127,7 +127,7 @@ describe('logins with a provider', function () {
     provider.grants.length = 0;
   });
 
-  it('uses a token until shortly before its end, then stores the next one first', async () => {
+  it('use a token until shortly before its end, and store the next one first', async () => {
     const { logins } = replica();
     const first = await stored();
     clock.advance(HOUR_MS - 100_000);
@@ -147,7 +147,7 @@ describe('logins with a provider', function () {
     expect(provider.refreshes).to.equal(1);
   });
 
-  it('renews once, however many ask on however many processes', async () => {
+  it('renew once for many callers on many processes', async () => {
     provider.delayMs = 100;
     clock.advance(HOUR_MS);
     const processes = [replica(), replica(), replica()];
@@ -159,7 +159,7 @@ describe('logins with a provider', function () {
     expect(provider.refreshes).to.equal(1);
   });
 
-  it('replaces a token that a mail server refuses, once for all who met the refusal', async () => {
+  it('replace a refused token once for all who received the refusal', async () => {
     const [here, there] = [replica(), replica()];
     const refused = await here.logins.current(mailbox);
     const next = await here.logins.current(mailbox, refused);
@@ -169,7 +169,7 @@ describe('logins with a provider', function () {
   });
 
   for (const fault of ['server_error', 'hang-up'] as const) {
-    it(`waits, longer each time, when the provider answers with ${fault} ${verifies('contract:4:provider-refusal')}`, async () => {
+    it(`wait longer each time when the provider answers with ${fault} ${verifies('contract:4:provider-refusal')}`, async () => {
       const { logins } = replica();
       clock.advance(HOUR_MS);
       provider.fault = fault;
@@ -189,7 +189,7 @@ describe('logins with a provider', function () {
     });
   }
 
-  it(`gives up for good when the provider does ${verifies('contract:4:provider-refusal')}`, async () => {
+  it(`stop permanently when the provider refuses permanently ${verifies('contract:4:provider-refusal')}`, async () => {
     const { logins } = replica();
     await provider.revokeGrantOf((await stored()).refreshToken ?? '');
     clock.advance(HOUR_MS);
@@ -202,7 +202,7 @@ describe('logins with a provider', function () {
     expect(provider.refreshes).to.equal(1);
   });
 
-  it('keeps an answer that could not be stored: its refresh token is the only good one', async () => {
+  it('keep an answer that could not be stored, which has the only valid refresh token', async () => {
     let broken = true;
     const { logins } = replica((own) => ({
       ...own,
@@ -230,7 +230,7 @@ describe('logins with a provider', function () {
     expect(await provider.knowsRefreshToken(refreshToken ?? '')).to.equal(true);
   });
 
-  it('needs a new authorization when a rotated token was lost with the process that got it', async () => {
+  it('require a new authorization when a rotated token was lost with its process', async () => {
     clock.advance(HOUR_MS);
     provider.fault = 'hang-up-after';
     await rejection(replica().logins.current(mailbox));
@@ -240,7 +240,7 @@ describe('logins with a provider', function () {
     expect(failure).to.have.property('code', 'mailbox_auth_failed');
   });
 
-  it(`asks for a new authorization, once, when a process is killed with the rotated token in its hands ${verifies('contract:4:provider-refusal')}`, async () => {
+  it(`request a new authorization once when a process is killed with the rotated token ${verifies('contract:4:provider-refusal')}`, async () => {
     clock.advance(HOUR_MS);
     provider.fault = 'hold-after';
     const key = masterKey.export().toString('hex');
@@ -267,7 +267,7 @@ describe('logins with a provider', function () {
     }
   });
 
-  it(`hands tokens out for the hosts they were given for only ${verifies('contract:17:provider-auth-field')}`, async () => {
+  it(`return tokens only for the hosts they were issued for ${verifies('contract:17:provider-auth-field')}`, async () => {
     const { logins } = replica();
     const elsewhere = { ...mailbox, imap: { ...IMAP, host: 'evil.example' } };
     const failure = await rejection(logins.current(elsewhere));
@@ -278,7 +278,7 @@ describe('logins with a provider', function () {
     );
   });
 
-  it('reads passwords as they were stored before there were tokens', async () => {
+  it('read passwords in the format before tokens', async () => {
     const old = Buffer.from(JSON.stringify({ username: 'anna', password: 'open' }));
     await sql.query('insert into vault.mail_credentials (mailbox_id, sealed) values ($1, $2)', [
       'mbx_old',
@@ -292,12 +292,12 @@ describe('logins with a provider', function () {
     });
   });
 
-  it(`takes the address a provider vouches for ${verifies('contract:18:provider-account')}`, async () => {
+  it(`accept the address that a provider attests ${verifies('contract:18:provider-account')}`, async () => {
     expect((await grant('google')).addresses).to.deep.equal(['anna@example.com']);
     expect((await grant('microsoft')).addresses).to.deep.equal(['anna@example.com']);
   });
 
-  it('forgets what was asked after ten minutes, and keeps no state readable', async () => {
+  it('expire an open authorization after ten minutes and store no readable state', async () => {
     const port = authorizations();
     const request = {
       provider: 'google',

@@ -31,7 +31,7 @@ function tokensInOrder(...accessTokens: readonly string[]) {
   };
 }
 
-describe('logging in with an access token', function () {
+describe('a login with an access token', function () {
   this.timeout(20_000);
   let provider: AuthorizationServer;
   let dovecot: TestDovecot;
@@ -85,7 +85,7 @@ describe('logging in with an access token', function () {
       atOnce: 2,
     });
 
-  it('is renewed once when the IMAP server refuses it, and goes on after its end', async () => {
+  it('renews once when the IMAP server refuses the token, and continues after its end', async () => {
     const good = await provider.issueAccessToken(ADDRESS);
     const tokens = tokensInOrder('ended', good);
     const under = imapGateway(tokens);
@@ -99,7 +99,7 @@ describe('logging in with an access token', function () {
     under.gateway.close();
   });
 
-  it('is a definite refusal when the renewed one is refused too', async () => {
+  it('is refused permanently when the renewed token is refused too', async () => {
     const tokens = tokensInOrder('ended', 'ended too', 'never asked for');
     const under = imapGateway(tokens);
     const failure = await rejection(under.mail((session) => session.listFolders()));
@@ -117,7 +117,7 @@ describe('logging in with an access token', function () {
     under.gateway.close();
   });
 
-  it('sends by SMTP, renewed once when it is refused', async () => {
+  it('sends by SMTP and renews once when the token is refused', async () => {
     const good = await provider.issueAccessToken(ADDRESS);
     const exchange = await smtpGateway(tokensInOrder('ended', good)).connect('mbx_test');
     const text = Buffer.from('Subject: hi\r\n\r\nHi\r\n');

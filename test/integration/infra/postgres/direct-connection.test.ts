@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect } from 'chai';
 import {
+  endConnection,
   openDirectConnection,
   refuseTransactionPooler,
 } from '../../../../infra/postgres/direct-connection.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
+import { freezableProxy } from '../../../contract/event-store/freezable-proxy.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import type { Server } from 'node:net';
 
@@ -43,13 +45,39 @@ function pooler(): Server {
 describe('openDirectConnection', function () {
   this.timeout(20_000);
 
-  it('survives the loss of its connection, and tells whoever listens', async () => {
+  it('survives the loss of its connection and reports it to listeners', async () => {
     const database = await testDatabase({ migrated: false });
     const client = await openDirectConnection(database.url, 'test');
     const lost = new Promise<void>((resolve) => client.once('end', resolve));
     await database.drop();
     await lost;
     expect((await rejection(client.query('select 1'))).message).to.match(/not queryable/);
+  });
+});
+
+describe('endConnection', function () {
+  this.timeout(20_000);
+
+  it('does not wait for a server that does not answer', async () => {
+    const database = await testDatabase({ migrated: false });
+    const url = new URL(database.url);
+    const proxy = await freezableProxy(Number(url.port));
+    try {
+      url.port = String(proxy.port);
+      const [idle, busy] = await Promise.all([
+        openDirectConnection(url.href, 'test'),
+        openDirectConnection(url.href, 'test'),
+      ]);
+      proxy.freeze('all');
+      const asked = rejection(busy.query('select 1'));
+      const startedAt = performance.now();
+      await Promise.all([endConnection(idle), endConnection(busy)]);
+      expect(performance.now() - startedAt).to.be.below(3_000);
+      await asked;
+    } finally {
+      await proxy.close();
+      await database.drop();
+    }
   });
 });
 

@@ -44,7 +44,7 @@ describe('leases', function () {
     return row?.left ?? -1;
   };
 
-  it('is held by one run at a time, for 30 seconds', async () => {
+  it('are held by one run at a time, for 30 seconds', async () => {
     expect(await ours.acquire('a')).to.equal(true);
     expect(await theirs.acquire('a')).to.equal(false);
     expect(await ours.acquire('a'), 'kept by its holder').to.equal(true);
@@ -52,14 +52,14 @@ describe('leases', function () {
     expect(await secondsLeft('a')).to.be.within(29, 30);
   });
 
-  it('goes to exactly one of many who ask at once', async () => {
+  it('go to exactly one of many that ask at once', async () => {
     const runs = Array.from({ length: 12 }, () => startLeases(sql, silentLog));
     const won = await Promise.all(runs.map((run) => run.acquire('b')));
     expect(won.filter(Boolean)).to.have.length(1);
     await Promise.all(runs.map((run) => run.close()));
   });
 
-  it('is free once released', async () => {
+  it('are free when released', async () => {
     await ours.acquire('c');
     await theirs.release('c');
     expect((await ours.holder('c'))?.runId, 'not released by another').to.equal(ours.runId);
@@ -68,14 +68,14 @@ describe('leases', function () {
     expect(await theirs.acquire('c')).to.equal(true);
   });
 
-  it('runs out', async () => {
+  it('run out', async () => {
     await ours.acquire('d');
     await expire('d');
     expect(await ours.holder('d')).to.equal(null);
     expect(await theirs.acquire('d')).to.equal(true);
   });
 
-  it('is not held any more by a run that could not renew it in time', async () => {
+  it('are lost when a run could not renew them in time', async () => {
     const slow = startLeases(sql, silentLog, { leaseMs: 300, renewEveryMs: 60_000 });
     await slow.acquire('g');
     expect(slow.isHeld('g')).to.equal(true);
@@ -86,7 +86,7 @@ describe('leases', function () {
     await slow.close();
   });
 
-  it('is extended by a renewal, all of a run in one statement', async () => {
+  it('are extended by a renewal, all of a run in one statement', async () => {
     await ours.acquire('e');
     await ours.acquire('f');
     await sql.query("update work.lease set until = now() + interval '5 seconds' where run_id = $1", [
@@ -97,7 +97,7 @@ describe('leases', function () {
     expect(await secondsLeft('f')).to.be.above(29);
   });
 
-  it('is not taken back by the renewal of a run that lost it', async () => {
+  it('stay lost when the run renews late', async () => {
     await ours.acquire('g');
     await expire('g');
     await theirs.acquire('g');
@@ -108,7 +108,7 @@ describe('leases', function () {
     expect(await ours.holder('g')).to.equal(null);
   });
 
-  it('is given up at the end of a run', async () => {
+  it('are released at the end of a run', async () => {
     await ours.acquire('h');
     await ours.close();
     expect(await theirs.acquire('h')).to.equal(true);

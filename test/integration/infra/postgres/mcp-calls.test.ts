@@ -32,7 +32,7 @@ describe('calls of MCP sessions', function () {
     await database.drop();
   });
 
-  it(`are cancelled on whatever replica holds them ${verifies('contract:16:cancelled')}`, async () => {
+  it(`are cancelled on the replica that runs them ${verifies('contract:16:cancelled')}`, async () => {
     const [here, there] = replicas;
     const name = { sessionId: 'session', requestId: 1 };
     using mine = here.open(name);
@@ -48,7 +48,7 @@ describe('calls of MCP sessions', function () {
     expect(another.cancelled.aborted).to.equal(false);
   });
 
-  it('are unknown once they are over, and an id may be used again', async () => {
+  it('are unknown when they are over, and their ids may be used again', async () => {
     const [here] = replicas;
     const name = { sessionId: 'session', requestId: 3 };
     const first = here.open(name);

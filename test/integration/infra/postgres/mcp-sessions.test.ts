@@ -58,20 +58,20 @@ describe('MCP sessions', function () {
     sessions.close();
   });
 
-  it('gives back what was made, and nothing for another id', async () => {
+  it('are returned by their id, and by no other', async () => {
     await sessions.create(session('s-1'));
     expect(await sessions.find('s-1', 0)).to.deep.equal(session('s-1'));
     expect(await sessions.find('s-2', 0)).to.equal(null);
   });
 
-  it('stores no id that could be used', async () => {
+  it('are stored without a usable id', async () => {
     await sessions.create(session('secret-session-id'));
     const rows = await sql.query('select * from vault.mcp_session');
     expect(JSON.stringify(rows)).not.to.include('secret-session-id');
     expect(rows[0]?.['id_sha256']).to.have.length(32);
   });
 
-  it(`ends 24 hours after its last use, not after its start ${verifies('contract:16:session-expired', 'contract:16:session-slides', 'contract:16:session-lifetime')}`, async () => {
+  it(`end 24 hours after their last use, not after their start ${verifies('contract:16:session-expired', 'contract:16:session-slides', 'contract:16:session-lifetime')}`, async () => {
     await sessions.create(session('s'));
     clock.advance(23 * HOUR);
     expect(await sessions.find('s', 0)).not.to.equal(null);
@@ -82,7 +82,7 @@ describe('MCP sessions', function () {
     expect(await sessions.find('s', HOUR), 'nor as a copy').to.equal(null);
   });
 
-  it('is touched at most once a minute', async () => {
+  it('are touched at most once a minute', async () => {
     await sessions.create(session('s'));
     statements.length = 0;
     for (let call = 0; call < 6; call += 1) {
@@ -92,7 +92,7 @@ describe('MCP sessions', function () {
     expect(statements.filter((verb) => verb === 'update')).to.have.length(2);
   });
 
-  it('serves copies of the age asked for and no older', async () => {
+  it('are cached up to the requested age', async () => {
     await sessions.create(session('s'));
     await sessions.find('s', 1_000);
     statements.length = 0;
@@ -108,7 +108,7 @@ describe('MCP sessions', function () {
     expect(statements).to.deep.equal(['select']);
   });
 
-  it('reads the row again when a copy is old, wherever the clock was set meanwhile', async () => {
+  it('are read again when the cache is old, independent of the wall clock', async () => {
     await sessions.create(session('s'));
     await sessions.find('s', 1_000);
     await sql.query('update vault.mcp_session set advanced_tools = true');
@@ -117,7 +117,7 @@ describe('MCP sessions', function () {
     expect((await sessions.find('s', 1_000))?.advancedTools).to.equal(true);
   });
 
-  it('sees its own switch and its own end at once', async () => {
+  it('show their own switch and their own end at once', async () => {
     await sessions.create(session('s'));
     await sessions.find('s', 1_000);
     await sessions.setAdvancedTools('s', true);
@@ -127,7 +127,7 @@ describe('MCP sessions', function () {
     expect(await rejection(sessions.setAdvancedTools('s', true))).to.include({ code: 'session_not_found' });
   });
 
-  it(`keeps 500 for a token: the next ends the one unused longest ${verifies('contract:16:session-count')}`, async () => {
+  it(`are limited to 500 per token, and the one unused longest ends ${verifies('contract:16:session-count')}`, async () => {
     await sql.query(
       `insert into vault.mcp_session
          select decode(md5(n::text), 'hex'), 'tok_1', 'org_1', 'agt_1', '2025-11-25', false, $1, $1
@@ -153,7 +153,7 @@ describe('MCP sessions', function () {
     expect(count).to.deep.equal({ n: 500 });
   });
 
-  it('deletes what has expired', async () => {
+  it('are deleted when they have expired', async () => {
     await sessions.create(session('old'));
     clock.advance(HOUR);
     await sessions.create(session('young'));

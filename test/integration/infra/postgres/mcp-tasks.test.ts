@@ -60,7 +60,7 @@ describe('MCP tasks in Postgres', function () {
     for (const each of leases) await each.close();
   });
 
-  it(`are the same for every process, and end once ${verifies('contract:16:tasks-any-replica')}`, async () => {
+  it(`are the same for every process and end once ${verifies('contract:16:tasks-any-replica')}`, async () => {
     const made = await here.create(newTask('tsk_1'));
     expect(made).to.include({ id: 'tsk_1', status: 'working', ttlMs: 60_000, statusMessage: null });
     expect(await there.find(OWNER, 'tsk_1')).to.deep.equal(made);
@@ -71,7 +71,7 @@ describe('MCP tasks in Postgres', function () {
     expect(await there.contents(OWNER, 'tsk_1')).to.deep.equal({ input: 'input', outcome: 'outcome' });
   });
 
-  it(`are nobody else's ${verifies('contract:16:tasks-of-principal')}`, async () => {
+  it(`are hidden from other principals ${verifies('contract:16:tasks-of-principal')}`, async () => {
     await here.create(newTask('tsk_1'));
     for (const other of OTHERS) {
       expect(await here.find(other, 'tsk_1')).to.equal(null);
@@ -82,7 +82,7 @@ describe('MCP tasks in Postgres', function () {
     expect(await here.find(OWNER, 'tsk_1')).to.include({ status: 'working' });
   });
 
-  it(`are at most 20 at work per principal, also when all come at once ${verifies('contract:16:tasks-live')}`, async () => {
+  it(`are limited to 20 running per principal, also when all start at once ${verifies('contract:16:tasks-live')}`, async () => {
     const tries = await Promise.allSettled(numbered(30).map((id) => here.create(newTask(id))));
     expect(tries.filter(({ status }) => status === 'fulfilled')).to.have.length(20);
     expect(await rejection(there.create(newTask('tsk_more')))).to.include({ code: 'rate_limited' });
@@ -95,14 +95,14 @@ describe('MCP tasks in Postgres', function () {
     expect(await leases[0].holder('tsk_more')).to.include({ runId: leases[1].runId });
   });
 
-  it('that are refused leave no lease behind', async () => {
+  it('leave no lease when they are refused', async () => {
     for (const id of numbered(20)) await here.create(newTask(id));
     await rejection(here.create(newTask('tsk_more')));
     expect(await here.list(OWNER, null, 100)).to.have.length(20);
     expect(await leases[0].holder('tsk_more')).to.equal(null);
   });
 
-  it(`are failed once the process that ran them is gone, and stay so ${verifies('contract:16:tasks-any-replica')}`, async () => {
+  it(`fail permanently when the process that ran them is gone ${verifies('contract:16:tasks-any-replica')}`, async () => {
     await here.create(newTask('tsk_1'));
     await leases[0].close();
     const failed = await there.find(OWNER, 'tsk_1');
@@ -113,7 +113,7 @@ describe('MCP tasks in Postgres', function () {
     expect(await here.list(OWNER, null, 10)).to.deep.equal([failed]);
   });
 
-  it(`are forgotten when their time is over ${verifies('contract:16:tasks-ttl')}`, async () => {
+  it(`are deleted when their time is over ${verifies('contract:16:tasks-ttl')}`, async () => {
     await here.create(newTask('tsk_1'));
     await here.create(newTask('tsk_2'));
     await here.end(OWNER, 'tsk_1', DONE);

@@ -35,7 +35,7 @@ describe('migrate', function () {
     await rm(path, { recursive: true });
   });
 
-  it('applies what is missing, once and in order', async () => {
+  it('applies missing files once and in order', async () => {
     expect(await run()).to.deep.equal(['0001-one.sql', '0002-two.sql']);
     expect(await run()).to.deep.equal([]);
     await write('0003-three.sql', 'alter table read.two add column m int;');
@@ -45,14 +45,14 @@ describe('migrate', function () {
     expect(await scalar(schemas)).to.equal('log mirror read vault work');
   });
 
-  it('lets two that start at once apply each file once', async () => {
+  it('applies each file once when two processes start at once', async () => {
     await write('0003-slow.sql', 'select pg_sleep(0.1); insert into vault.one values (2);');
     const applied = await Promise.all([run(), run()]);
     expect(applied.flat().sort()).to.deep.equal(['0001-one.sql', '0002-two.sql', '0003-slow.sql']);
     expect(await scalar('select count(*)::int as value from vault.one')).to.equal(2);
   });
 
-  it('refuses a past migration that was changed, and applies nothing', async () => {
+  it('refuses a changed past migration and applies nothing', async () => {
     await run();
     await write('0001-one.sql', 'create table vault.one (n bigint);');
     await write('0003-three.sql', 'create table read.three (n int);');
@@ -62,7 +62,7 @@ describe('migrate', function () {
     expect(await scalar("select to_regclass('read.three') as value")).to.equal(null);
   });
 
-  it('takes other line ends for the same migration', async () => {
+  it('accepts other line ends for the same migration', async () => {
     await write('0003-three.sql', 'create table read.three\n(n int);\n');
     await run();
     await write('0003-three.sql', 'create table read.three\r\n(n int);\r\n');
@@ -88,7 +88,7 @@ describe('migrate', function () {
     );
   });
 
-  it('rolls a failing file back whole and goes on from there once it is mended', async () => {
+  it('rolls a failing file back completely and resumes there when it is repaired', async () => {
     await write('0003-three.sql', 'create table read.three (n int); select 1 / 0;');
     expect((await rejection(run())).message).to.equal(
       'The migration 0003-three.sql failed and was rolled back: division by zero',

@@ -30,12 +30,12 @@ describe('postgresSql', function () {
 
   const notes = async () => (await sql.query('select n from note order by n')).map((row) => row['n']);
 
-  it('gives bigint columns as text', async () => {
+  it('returns bigint columns as text', async () => {
     await sql.query('insert into note values ($1)', [9_007_199_254_740_993n]);
     expect(await notes()).to.deep.equal(['9007199254740993']);
   });
 
-  it('commits a transaction, or undoes all of it', async () => {
+  it('commits a transaction or rolls back all of it', async () => {
     await sql.transaction(async (inside) => {
       await inside.query('insert into note values (1)');
     });
@@ -47,7 +47,7 @@ describe('postgresSql', function () {
     expect(await notes()).to.deep.equal(['1']);
   });
 
-  it('tells a connection that was lost while idle, and none that is lost at its end', async () => {
+  it('reports a connection lost while idle, and none lost at its end', async () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, warn: (message: string) => void lines.push(message) };
     const short = openPool({ url: database.url, log, size: 2 });
@@ -64,7 +64,7 @@ describe('postgresSql', function () {
     expect(lines).to.have.length(1);
   });
 
-  it('undoes only the inner of two transactions', async () => {
+  it('rolls back only the inner of two transactions', async () => {
     await sql.transaction(async (outer) => {
       await outer.query('insert into note values (1)');
       const inner = outer.transaction(async (inside) => {
@@ -77,7 +77,7 @@ describe('postgresSql', function () {
     expect(await notes()).to.deep.equal(['1', '3']);
   });
 
-  it('does not call a transaction done whose statement had failed', async () => {
+  it('fails a transaction in which a statement failed', async () => {
     const swallowing = sql.transaction(async (inside) => {
       await inside.query('insert into note values (1)');
       await rejection(inside.query('select 1 / 0'));
@@ -93,7 +93,7 @@ describe('postgresSql', function () {
     expect(await backend()).to.deep.equal(before);
   });
 
-  it('says store_unavailable when the connection breaks, in a query and in a transaction, and recovers', async () => {
+  it('answers store_unavailable when the connection breaks, in a query and in a transaction, and recovers', async () => {
     const suicide = 'select pg_terminate_backend(pg_backend_pid())';
     expect(await rejection(sql.query(suicide))).to.include({
       code: 'store_unavailable',
@@ -117,7 +117,7 @@ describe('postgresSql', function () {
     expect(await notes()).to.deep.equal([]);
   });
 
-  it('survives a connection that breaks before its first statement, while its settings are made', async () => {
+  it('survives a connection that breaks during its first settings', async () => {
     const { hostname: host, port } = new URL(database.url);
     const line = await CrashLine.open({ postgres: { host, port: Number(port) } });
     const url = new URL(database.url);
@@ -132,11 +132,11 @@ describe('postgresSql', function () {
     await line.close();
   });
 
-  it('gives a statement up after its timeout', async () => {
+  it('ends a statement after its timeout', async () => {
     expect(await rejection(sql.query('select pg_sleep(5)'))).to.include({ code: 'store_unavailable' });
   });
 
-  it('says store_unavailable when nobody listens', async () => {
+  it('answers store_unavailable when no server listens', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();

@@ -8,7 +8,7 @@ import {
   openEventStore,
 } from '../../../../infra/event-store/event-store-client.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { readinessChecks } from '../../../../infra/process/readiness.ts';
+import { readinessChecks } from '../../../../infra/process/gateway.ts';
 import { StoreSpace } from '../../../../infra/process/store-space.ts';
 import {
   embeddedStore,
@@ -86,7 +86,7 @@ for (const batchAppend of [true, false]) {
       );
     };
 
-    it(`is told as what it is, at once, and everything works again when there is room ${verifies('contract:20:no-space')}`, async () => {
+    it(`is reported as no_space at once, and everything works again when there is room ${verifies('contract:20:no-space')}`, async () => {
       const stream = freshStream();
       expect(await ready()).to.equal(true);
       await fill();
@@ -111,7 +111,7 @@ for (const batchAppend of [true, false]) {
       await pool.query('truncate note');
     });
 
-    it('is found by either store alone, and by no other failure', async () => {
+    it('is detected for either store alone, and for no other failure', async () => {
       await rejection(space.sql.query('insert into nothing values (1)'));
       expect(await ready()).to.equal(true);
       await fill();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readinessChecks } from '../../../../infra/process/readiness.ts';
+import { readinessChecks } from '../../../../infra/process/gateway.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { happened } from '../../../support/samples/event-author.ts';
@@ -8,7 +8,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { MAILBOX, sampleHistory } from '../../../support/samples/sample-history.ts';
 import { openRig, type Rig } from './projector-rig.ts';
 
-describe('lag of the read models', () => {
+describe('the lag of the read models', () => {
   let rig: Rig;
   beforeEach(async () => {
     rig = await openRig();
@@ -23,7 +23,7 @@ describe('lag of the read models', () => {
     readinessChecks({ ports: rig } as never, projector)['projector']?.() ?? Promise.resolve({});
   const pause = () => happened(rig.events, `mailbox-${MAILBOX}`, [{ type: 'MailboxPaused', data: {} }]);
 
-  it('is seen by a process that never leads, and is over when another has applied', async () => {
+  it('is reported by a process that never leads, and is over when another one has applied', async () => {
     await sampleHistory(rig.events);
     const follower = await rig.start({ leads: false, clock: later });
     const all = rig.events.all.length;
@@ -45,7 +45,7 @@ describe('lag of the read models', () => {
     expect(follower.status()).to.deep.include({ leader: false, lagEvents: 1 });
   });
 
-  it('is looked for no more once the projector is closed', async () => {
+  it('is not measured when the projector is closed', async () => {
     let looks = 0;
     const events = {
       readAll: (after: bigint | null, most: number) => {
@@ -60,7 +60,7 @@ describe('lag of the read models', () => {
     expect(looks).to.equal(before).and.to.be.above(0);
   });
 
-  it('is seen on a leader whose subscription has stalled', async () => {
+  it('is reported by a leader whose subscription has stalled', async () => {
     const events = Object.create(rig.events) as typeof rig.events;
     events.subscribeToAll = async function* (_from, signal) {
       yield { kind: 'caught-up' };
@@ -85,7 +85,7 @@ describe('lag of the read models', () => {
     expect((await rejection(ready(projector))).message).to.match(/^the read models are 6\d s behind the log/);
   });
 
-  it('counts a thousand events and no more', async () => {
+  it('counts at most a thousand events', async () => {
     for (let n = 0; n < 26; n += 1) {
       const created = { type: 'OrganisationCreated' as const, data: { name: 'Many' } };
       await happened(rig.events, `organisation-org_${String(n)}`, Array<typeof created>(40).fill(created));
@@ -95,7 +95,7 @@ describe('lag of the read models', () => {
     expect((await rejection(ready(follower))).message).to.contain('at least 1000 events wait');
   });
 
-  it('is the time since anybody could look while the stores are away, whatever the time of the day', async () => {
+  it('is the time since the last measurement while the stores are unreachable, on the monotonic clock', async () => {
     let ahead = 0;
     const clock = {
       ...systemClock,
@@ -112,7 +112,7 @@ describe('lag of the read models', () => {
     await eventually(() => projector.status().lagSeconds === 0);
   });
 
-  it('tells how many events are parked, by model', async () => {
+  it('includes the number of parked events by model', async () => {
     await rig.start();
     const follower = await rig.start({ leads: false });
     await sampleHistory(rig.events);

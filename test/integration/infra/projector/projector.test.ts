@@ -30,7 +30,7 @@ describe('projector', () => {
   const checkpoints = async (): Promise<unknown[]> =>
     rig.sql.query('select projection, position from read.checkpoint order by projection');
 
-  it('fills every read model and follows what comes', async () => {
+  it('fills every read model and follows new events', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -42,7 +42,7 @@ describe('projector', () => {
     expect(projector.status()).to.deep.include({ leader: true, lagEvents: 0, lagSeconds: 0 });
   });
 
-  it('builds the same rows, byte for byte, after the schema was dropped', async () => {
+  it('builds the same rows byte for byte when the schema was dropped', async () => {
     await sampleHistory(rig.events);
     const first = await rig.start();
     await rig.settle(first);
@@ -55,7 +55,7 @@ describe('projector', () => {
     expect(await checkpoints()).to.deep.equal(at);
   });
 
-  it('builds again by itself when the schema is dropped while it runs', async () => {
+  it('rebuilds automatically when the schema is dropped while it runs', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -68,7 +68,7 @@ describe('projector', () => {
     expect(await rowsOf(rig.sql, 'read.operation')).to.equal(rows);
   });
 
-  it('starts from the lowest checkpoint; a projection that is further leaves out what it holds', async () => {
+  it('starts from the lowest checkpoint and skips events that a projection has applied', async () => {
     await sampleHistory(rig.events);
     const first = await rig.start();
     await rig.settle(first);
@@ -80,7 +80,7 @@ describe('projector', () => {
     expect(await allRows()).to.deep.equal(rows);
   });
 
-  it('refuses to start with a checkpoint ahead of the log, in one sentence that says what to do', async () => {
+  it('refuses a checkpoint ahead of the log in one sentence with the remedy', async () => {
     await sampleHistory(rig.events);
     const first = await rig.start();
     await rig.settle(first);
@@ -106,7 +106,7 @@ describe('projector', () => {
     expect(gaps).to.deep.equal({ whole: true });
   });
 
-  it('goes on as a leader when its lock connection is cut', async () => {
+  it('stays leader when its lock connection is closed', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -120,7 +120,7 @@ describe('projector', () => {
     expect(gaps).to.deep.equal({ whole: true });
   });
 
-  it('applies every event once while two processes believe that they lead', async () => {
+  it('applies every event once while two processes consider themselves leader', async () => {
     const elsewhere = await testDatabase();
     try {
       const first = await rig.start();
@@ -146,7 +146,7 @@ describe('projector', () => {
     }
   });
 
-  it('lets a process that does not lead wait for the one that does', async () => {
+  it('waits for the leader in a process that does not lead', async () => {
     const leader = await rig.start();
     await eventually(() => leader.status().leader);
     const follower = await rig.start();
@@ -156,7 +156,7 @@ describe('projector', () => {
     expect(await follower.readModels.waitFor((await rig.events.headPosition()) + 1n, 30)).to.equal(false);
   });
 
-  it('parks the one event that a projection cannot apply, and tells', async () => {
+  it('parks the one event that a projection cannot apply, and logs it', async () => {
     const parked: string[] = [];
     const metrics = { eventParked: (projection: string) => parked.push(projection) };
     await sampleHistory(rig.events);
@@ -186,7 +186,7 @@ describe('projector', () => {
     expect(ids).to.include.members(['grt_00000000000000000000000001', 'org_b']);
   });
 
-  it('leaves out only the event whose rows the database refuses', async () => {
+  it('skips only the event whose rows the database refuses', async () => {
     await sampleHistory(rig.events);
     await happened(rig.events, 'operation-opn_1', [
       {
@@ -220,7 +220,7 @@ describe('projector', () => {
     expect(lines).to.equal(rig.events.all.filter(({ metadata }) => metadata['org_id'] !== null).length);
   });
 
-  it('stops when somebody else moved a checkpoint, and starts again from there', async () => {
+  it('stops when another process moved a checkpoint, and resumes there', async () => {
     const warned: string[] = [];
     const log = {
       ...silentLog,
@@ -308,7 +308,7 @@ describe('projector', () => {
     expect(await rowsOf(rig.sql, 'read.stream')).to.equal(rows);
   });
 
-  it('waits for a database that is away and loses nothing', async () => {
+  it('waits for an unreachable database and loses nothing', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -321,7 +321,7 @@ describe('projector', () => {
     expect(await rowsOf(rig.sql, 'read.directory')).to.contain('org_b');
   });
 
-  it('needs no organisation on an event', async () => {
+  it('applies events without an organisation', async () => {
     await happened(
       rig.events,
       'account-usr_x',

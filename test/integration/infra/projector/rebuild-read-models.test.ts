@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { LeaderLocks } from '../../../../infra/projector/leader-locks.ts';
+import { LeaderLocks } from '../../../../infra/projector/leadership.ts';
 import {
   type Rebuilt,
   type RebuildOptions,
@@ -63,7 +63,7 @@ describe('rebuild', () => {
        union all select projection from work.parked_event where projection like 'rebuild%'`,
     );
 
-  it('makes the same rows and the same tables, and is gone without a trace', async () => {
+  it('creates the same rows and tables and leaves nothing else', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -78,7 +78,7 @@ describe('rebuild', () => {
     expect(await leftovers()).to.deep.equal([]);
   });
 
-  it('serves whole models at every moment while writes go on, and the live leader goes on after it', async () => {
+  it('serves whole models at every moment during writes, and the live leader continues afterwards', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -121,7 +121,7 @@ describe('rebuild', () => {
     expect(await allRows()).to.deep.equal(rows);
   });
 
-  it('works without any projector, and from nothing', async () => {
+  it('works without a projector and on an empty schema', async () => {
     await sampleHistory(rig.events);
     await rebuild();
     const rows = await allRows();
@@ -131,7 +131,7 @@ describe('rebuild', () => {
     expect(await allRows()).to.deep.equal(rows);
   });
 
-  it('refuses a second one in a sentence', async () => {
+  it('refuses a second rebuild in a sentence', async () => {
     const locks = await LeaderLocks.open(() => openDirectConnection(rig.url, 'the first rebuild'));
     try {
       await locks.take(['rebuild']);
@@ -141,7 +141,7 @@ describe('rebuild', () => {
     }
   });
 
-  it('starts over after one that was killed, whose copies harm nobody', async () => {
+  it('starts over after a killed rebuild and ignores its tables', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -157,7 +157,7 @@ describe('rebuild', () => {
     expect(await rowsOf(rig.sql, 'read.operation')).to.equal(rows[1]);
   });
 
-  it('stops by its signal without a trace, the live models untouched', async () => {
+  it('stops by its signal, leaves nothing behind and keeps the live models', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();
     await rig.settle(projector);
@@ -174,7 +174,7 @@ describe('rebuild', () => {
     expect(await allRows()).to.deep.equal(rows);
   });
 
-  it('waits for a reader that takes long, and swaps when it is done', async () => {
+  it('waits for a long reader and swaps when it is done', async () => {
     await sampleHistory(rig.events);
     await rig.settle(await rig.start());
     const release = Promise.withResolvers<undefined>();
@@ -197,7 +197,7 @@ describe('rebuild', () => {
     await Promise.all([reader, rebuilding]);
   });
 
-  it('replaces models of another log, which no gateway starts with', async () => {
+  it('replaces models of another log, which no gateway accepts', async () => {
     await sampleHistory(rig.events);
     const first = await rig.start();
     await rig.settle(first);
@@ -218,7 +218,7 @@ describe('rebuild', () => {
     expect((await rejection(rebuild({ projections: [audit] }))).message).to.contain('newer gateway');
   });
 
-  it('tries parked events again in their place, and keeps since when and how often', async () => {
+  it('retries parked events in place and keeps their first time and attempts', async () => {
     await sampleHistory(rig.events);
     const broken: Projection = {
       ...operations,

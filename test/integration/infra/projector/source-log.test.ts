@@ -15,7 +15,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('the log that read models were made from', () => {
+describe('the source log of the read models', () => {
   let database: TestDatabase;
   let pool: ReturnType<typeof openPool>;
 
@@ -29,7 +29,7 @@ describe('the log that read models were made from', () => {
     await database.drop();
   });
 
-  it(`is noted once, and another one is refused with what to do ${verifies('contract:0:log-id')}`, async () => {
+  it(`is recorded once, and another log is refused with the remedy ${verifies('contract:0:log-id')}`, async () => {
     const sql = postgresSql(pool);
     await Promise.all(Array.from({ length: 4 }, () => claimReadModels(sql, 'aaaaaaaa')));
     await claimReadModels(sql, 'aaaaaaaa');
@@ -41,14 +41,14 @@ describe('the log that read models were made from', () => {
       .and.include('npm run rebuild -- all');
   });
 
-  it('may be another one once everything was built anew', async () => {
+  it('may be another log when everything was rebuilt', async () => {
     const sql = postgresSql(pool);
     await forgetSourceLog(sql);
     await claimReadModels(sql, 'bbbbbbbb');
     expect(await rejection(claimReadModels(sql, 'aaaaaaaa'))).to.be.instanceOf(ReadModelsOfAnotherLog);
   });
 
-  it(`is asked for at every start ${verifies('contract:0:log-id')}`, async () => {
+  it(`is compared at every start ${verifies('contract:0:log-id')}`, async () => {
     const sql = postgresSql(pool);
     await forgetSourceLog(sql);
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-source-log-'));
@@ -71,7 +71,7 @@ describe('the log that read models were made from', () => {
     }
   });
 
-  it('is unknown again once the schema was dropped', async () => {
+  it('is unknown when the schema was dropped', async () => {
     const sql = postgresSql(pool);
     await sql.query('drop schema read cascade');
     await forgetSourceLog(sql);

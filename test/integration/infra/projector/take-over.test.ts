@@ -19,7 +19,7 @@ import { openRig, type Rig } from './projector-rig.ts';
 const PROCESS = fileURLToPath(new URL('projector-process.ts', import.meta.url));
 const STREAMS = 300;
 
-describe('projector, when its process is killed', () => {
+describe('a projector whose process is killed', () => {
   let rig: Rig;
   let store: EmbeddedStore;
   let events: ConnectedEventStore;
@@ -35,7 +35,7 @@ describe('projector, when its process is killed', () => {
     await store.remove();
   });
 
-  it('is followed by another within seconds, and every event is applied once', async () => {
+  it('is replaced within seconds, and every event is applied once', async () => {
     child = spawn(process.execPath, [PROCESS, rig.url, store.url], { stdio: ['ignore', 'pipe', 'inherit'] });
     if (!child.stdout) throw new Error('the process has no output');
     await once(child.stdout, 'data');
@@ -55,7 +55,7 @@ describe('projector, when its process is killed', () => {
     expect(lines).to.deep.equal({ lines: STREAMS, last: STREAMS });
   });
 
-  it('is followed within 5 s however often it is killed or frozen, and nothing is applied twice', async function () {
+  it('is replaced within 5 s at every kill or freeze, and nothing is applied twice', async function () {
     const times = timesOf(3, 24);
     this.timeout(times * 15_000);
     const running = new Set<ChildProcess>();

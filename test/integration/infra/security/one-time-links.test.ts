@@ -30,7 +30,7 @@ describe('one-time links', () => {
   const hashed = 'a hash' as HashedPassword;
   const take = (token: string) => links.takeForPassword(token, hashed);
 
-  it(`count once, also of many who come at once ${verifies('contract:18:one-time-links')}`, async () => {
+  it(`are valid once, also for many uses at the same time ${verifies('contract:18:one-time-links')}`, async () => {
     const token = await links.make('password', 'usr_1', 'org_1');
     const taken = await Promise.all(Array.from({ length: 8 }, () => take(token)));
     expect(taken.filter((one) => one !== null)).to.deep.equal([{ userId: 'usr_1' }]);
@@ -46,7 +46,7 @@ describe('one-time links', () => {
     expect([ours.length, nobodys.length]).to.deep.equal([47, 43]);
   });
 
-  it('count no more once another for the same person was used', async () => {
+  it('are invalid when another link of the same person was used', async () => {
     const [first, second, other] = [
       await links.make('password', 'usr_4', 'org_1'),
       await links.make('password', 'usr_4', 'org_1'),
@@ -57,7 +57,7 @@ describe('one-time links', () => {
     expect(await take(other)).to.deep.equal({ userId: 'usr_5' });
   });
 
-  it(`count for a day and only for what they were made for ${verifies('contract:18:one-time-links')}`, async () => {
+  it(`are valid for a day and for their purpose only ${verifies('contract:18:one-time-links')}`, async () => {
     const [setup, password] = [
       await links.make('setup', null, null),
       await links.make('password', 'usr_2', 'org_1'),
@@ -71,7 +71,7 @@ describe('one-time links', () => {
     expect(await take(password)).to.equal(null);
   });
 
-  it('are found without being used up, as long as they would be taken', async () => {
+  it('are found without being used up while they are valid', async () => {
     const token = await links.make('password', 'usr_6', 'org_1');
     for (let n = 0; n < 2; n += 1) {
       expect(await links.find('password', token)).to.deep.equal({ subject: 'usr_6' });
@@ -81,7 +81,7 @@ describe('one-time links', () => {
     expect(await links.find('password', token)).to.equal(null);
   });
 
-  it(`and the password they set count both or neither, also of two links used at once ${verifies('contract:18:one-time-links')}`, async () => {
+  it(`take effect together with the password or not at all, also for two links at once ${verifies('contract:18:one-time-links')}`, async () => {
     const sql = postgresSql(pool);
     const both = [
       await links.make('password', 'usr_7', 'org_1'),
@@ -98,7 +98,7 @@ describe('one-time links', () => {
     expect(rows).to.deep.equal([{ user_id: 'usr_7', argon2id: hashed }]);
   });
 
-  it(`are kept as hashes alone ${verifies('contract:18:one-time-links')}`, async () => {
+  it(`are stored as hashes only ${verifies('contract:18:one-time-links')}`, async () => {
     const token = await links.make('password', 'usr_3', 'org_1');
     const rows = await postgresSql(pool).query('select * from work.one_time_link');
     expect(rows.length).to.equal(1);

@@ -32,14 +32,14 @@ describe('personal data', function () {
     await database.drop();
   });
 
-  it('opens in another process what this one sealed', async () => {
+  it('is opened by another process than the one that sealed it', async () => {
     const sealed = await process().seal('usr_1', 'Zoë Lindqvist');
     expect(sealed).to.match(/^sealed\.v2\.usr_1\.[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]+$/);
     expect(sealed).not.to.include('Lindqvist');
     expect(await process().open(sealed)).to.equal('Zoë Lindqvist');
   });
 
-  it('gives an owner one key, also when many processes seal first at once', async () => {
+  it('has one key per owner, also when many processes seal first at once', async () => {
     const sealed = await Promise.all(
       Array.from({ length: 8 }, (_, n) => process().seal('usr_race', String(n))),
     );
@@ -48,7 +48,7 @@ describe('personal data', function () {
     expect(opened).to.deep.equal(['0', '1', '2', '3', '4', '5', '6', '7']);
   });
 
-  it(`cannot be opened once the key is erased, within a minute everywhere ${verifies('contract:12:sealed')}`, async () => {
+  it(`is unreadable within a minute everywhere when the key is erased ${verifies('contract:12:sealed')}`, async () => {
     const elsewhere = process();
     const sealed = await elsewhere.seal('usr_2', 'gone soon');
     const other = await elsewhere.seal('usr_3', 'stays');
@@ -60,7 +60,7 @@ describe('personal data', function () {
     expect(await elsewhere.open(other)).to.equal('stays');
   });
 
-  it('never gives an erased owner a new key', async () => {
+  it('gets no new key for an erased owner', async () => {
     await process().seal('usr_4', 'first');
     await sql.query(ERASE, ['usr_4']);
     const afterwards = await process().seal('usr_4', 'second');
@@ -70,7 +70,7 @@ describe('personal data', function () {
     ]);
   });
 
-  it('does not open what was altered, is no sealed text or was put under another owner', async () => {
+  it('is refused when it is altered, not sealed or stored under another owner', async () => {
     const personal = process();
     const sealed = await personal.seal('usr_5', 'text');
     await personal.seal('usr_6', 'makes a key');

@@ -9,7 +9,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const START = '2026-01-01T00:00:00.000Z';
 const MINUTE_MS = 60_000;
 
-describe('the use of sessions', () => {
+describe('the last use of sessions', () => {
   let database: TestDatabase;
   let pool: ReturnType<typeof openPool>;
   before(async () => {
@@ -21,7 +21,7 @@ describe('the use of sessions', () => {
     await database.drop();
   });
 
-  it(`is over after half an hour without one, here and elsewhere ${verifies('contract:2:session-ends')}`, async () => {
+  it(`ends them after half an hour, on every process ${verifies('contract:2:session-ends')}`, async () => {
     const sql = postgresSql(pool);
     const clock = new ManualClock(START);
     const session = { id: 'ses_1', startedAt: START };
@@ -41,7 +41,7 @@ describe('the use of sessions', () => {
     await notes.close();
   });
 
-  it('is forgotten a day after; that of tokens stays', async () => {
+  it('is deleted after a day, while that of tokens stays', async () => {
     const sql = postgresSql(pool);
     const clock = new ManualClock('2026-02-01T00:00:00.000Z');
     const notes = startTokenUse(sql, clock, silentLog);

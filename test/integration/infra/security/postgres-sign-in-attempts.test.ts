@@ -10,7 +10,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('tries of passwords', () => {
+describe('password attempts', () => {
   let database: TestDatabase;
   let pool: ReturnType<typeof openPool>;
   let clock: ManualClock;
@@ -66,7 +66,7 @@ describe('tries of passwords', () => {
     }
   };
 
-  it(`are ten a minute from an address, whatever the accounts ${verifies('contract:15:sign-in-limit')}`, async () => {
+  it(`are limited to ten a minute per address, over all accounts ${verifies('contract:15:sign-in-limit')}`, async () => {
     for (let n = 0; n < 10; n += 1) await admit(`account-${String(n)}`);
     const refusal = await rejection(admit('another'));
     expect(refusal).to.include({ code: 'rate_limited', retryAfterSeconds: 60 });
@@ -75,7 +75,7 @@ describe('tries of passwords', () => {
     expect(await pause('another')).to.equal(0);
   });
 
-  it(`wait no longer because the clock was set back ${verifies('contract:15:monotonic')}`, async () => {
+  it(`are delayed no longer when the clock was set back ${verifies('contract:15:monotonic')}`, async () => {
     for (let n = 0; n < 10; n += 1) await admit(`account-${String(n)}`);
     for (let n = 0; n < 5; n += 1) await fail('anna', `address-${String(n)}`).catch(() => undefined);
     expect(await pause('another')).to.be.within(1, 60);
@@ -87,13 +87,13 @@ describe('tries of passwords', () => {
     expect(await pause('anna', 'elsewhere'), 'counted on by the time that is').to.be.within(1, 900);
   });
 
-  it(`are ten a minute on an account, whatever the addresses ${verifies('contract:15:sign-in-limit')}`, async () => {
+  it(`are limited to ten a minute per account, over all addresses ${verifies('contract:15:sign-in-limit')}`, async () => {
     for (let n = 0; n < 10; n += 1) await admit('anna', `address-${String(n)}`);
     expect(await pause('anna', 'another')).to.equal(60);
     expect(await pause('ben', 'another')).to.equal(0);
   });
 
-  it(`wait twice as long after each failure, up to a quarter of an hour, and are let in again then ${verifies('contract:18:delays')}`, async () => {
+  it(`are delayed twice as long after each failure, up to a quarter of an hour, and are then allowed ${verifies('contract:18:delays')}`, async () => {
     const pauses: number[] = [];
     for (let n = 0; n < 15; n += 1) {
       await fail('anna', `address-${String(n)}`);
@@ -104,7 +104,7 @@ describe('tries of passwords', () => {
     expect(pauses).to.deep.equal([0, 0, 0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900]);
   });
 
-  it('are free again after one that was right', async () => {
+  it('are free again after a successful one', async () => {
     for (let n = 0; n < 4; n += 1) await fail('anna');
     clock.advance(10_000);
     await succeed('anna');
@@ -114,14 +114,14 @@ describe('tries of passwords', () => {
     }
   });
 
-  it('forget failures of more than an hour ago', async () => {
+  it('drop failures older than an hour', async () => {
     for (let n = 0; n < 3; n += 1) await fail('anna');
     clock.advance(3_600_001);
     await fail('anna');
     expect(await pause('anna')).to.equal(0);
   });
 
-  it(`of others do not keep a person out where that person has signed in before ${verifies('contract:18:delays')}`, async () => {
+  it(`delay no person at the address of an earlier sign-in when others fail ${verifies('contract:18:delays')}`, async () => {
     await succeed('anna', 'home');
     for (let n = 0; n < 8; n += 1) {
       await fail('anna', `attacker-${String(n)}`);
@@ -132,7 +132,7 @@ describe('tries of passwords', () => {
     expect(await succeed('anna', 'home')).to.deep.equal({});
   });
 
-  it('from an address go on being counted when one of them was right', async () => {
+  it('keep counting for an address when one of them succeeded', async () => {
     for (let n = 0; n < 10; n += 1) await fail(`account-${String(n)}`);
     clock.advance(60_000);
     await succeed('own');
@@ -140,13 +140,13 @@ describe('tries of passwords', () => {
     expect(await pause('third')).to.equal(2);
   });
 
-  it('within a session are counted by the person alone', async () => {
+  it('count for the person only when made within a session', async () => {
     for (let n = 0; n < 4; n += 1) await fail('usr_1', null);
     expect(await pause('usr_1', null)).to.equal(2);
     expect(await pause('usr_2', null)).to.equal(0);
   });
 
-  it(`tell nobody without the password who is known here, whatever is tried in whatever order ${verifies('contract:18:no-enumeration')}`, async () => {
+  it(`reveal no account without the password, in any order ${verifies('contract:18:no-enumeration')}`, async () => {
     const ends = new Map<string, string[]>();
     for (const account of ['anna', 'nobody']) {
       await sql.query('delete from work.sign_in_attempt');
@@ -164,7 +164,7 @@ describe('tries of passwords', () => {
     expect(ends.get('anna')).to.include.members(['wrong', 'wait 2', 'wait 57']);
   });
 
-  it(`let a person in by the right password where others have used up what there was ${verifies('contract:18:delays')}`, async () => {
+  it(`admit the right password when others have used up the limit ${verifies('contract:18:delays')}`, async () => {
     await succeed('anna');
     for (let n = 0; n < 12; n += 1) await answerOf(`made-up-${String(n)}`);
     expect(await answerOf('stranger')).to.match(/^wait/);
@@ -175,7 +175,7 @@ describe('tries of passwords', () => {
     expect(await rejection(refused)).to.include({ code: 'rate_limited' });
   });
 
-  it(`are refused as late where the person is known as where not ${verifies('contract:18:no-enumeration')}`, async () => {
+  it(`are refused after the same time whether the person is known or not ${verifies('contract:18:no-enumeration')}`, async () => {
     const refusedAfterMs = 150;
     attempts = createSignInAttempts({ sql, clock, perMinute: 10, refusedAfterMs });
     await succeed('anna');
@@ -187,7 +187,7 @@ describe('tries of passwords', () => {
     }
   });
 
-  it('refused at an address cost no account anything, and leave no row of theirs', async () => {
+  it('cost no account anything and store no row when the address is refused', async () => {
     for (let n = 0; n < 10; n += 1) await admit('own');
     const before = await keys();
     for (let n = 0; n < 20; n += 1) expect(await pause(`made-up-${String(n)}`)).to.equal(60);
@@ -196,14 +196,14 @@ describe('tries of passwords', () => {
     expect(await pause('anna', 'elsewhere')).to.equal(0);
   });
 
-  it('are forgotten also where nobody ever succeeds', async () => {
+  it('are deleted although none succeeds', async () => {
     for (let n = 0; n < 40; n += 1) await fail(`made-up-${String(n)}`, `address-${String(n)}`);
     clock.advance(7_200_001);
     for (let n = 0; n < 20; n += 1) await fail('anna', `other-${String(n)}`).catch(() => null);
     expect((await keys()).filter((key) => key.includes('made-up'))).to.deep.equal([]);
   });
 
-  it('leave nothing behind after a month', async () => {
+  it('leave no row after a month', async () => {
     await fail('anna');
     await succeed('ben', 'home');
     clock.advance(31 * 86_400_000);

@@ -6,7 +6,7 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 
-describe('token use', () => {
+describe('the last use of tokens', () => {
   let database: TestDatabase;
   let pool: ReturnType<typeof openPool>;
   before(async () => {
@@ -18,7 +18,7 @@ describe('token use', () => {
     await database.drop();
   });
 
-  it('is noted at most once a minute and never goes back', async () => {
+  it('is stored at most once a minute and never decreases', async () => {
     const sql = postgresSql(pool);
     const clock = new ManualClock('2026-01-01T00:00:00.000Z');
     const use = startTokenUse(sql, clock, silentLog);

@@ -11,7 +11,7 @@ import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Secrets } from '../../../../commands/ports/sign-in-port.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
-describe('secrets', function () {
+describe('the secret store', function () {
   this.timeout(20_000);
   let database: TestDatabase;
   let pool: Pool;
@@ -76,7 +76,7 @@ describe('secrets', function () {
     expect(Buffer.from(tag, 'base64').equals(expected)).to.equal(true);
   });
 
-  it('knows whether a password that was right has been replaced since, be it by the same one', async () => {
+  it('detects that a correct password was replaced since, even by the same one', async () => {
     const set = async () =>
       secrets.savePassword('usr_3', await secrets.hashPassword('correct horse battery'));
     await set();

@@ -34,7 +34,7 @@ describe('openVault', function () {
     await database.drop();
   });
 
-  it('gives gateways that start at once the same keys, and later ones too', async () => {
+  it('returns the same keys to gateways that start at once, and to later ones', async () => {
     const masterKey = randomKey();
     const vaults = await Promise.all(Array.from({ length: 5 }, () => openVault(sql, masterKey)));
     vaults.push(await openVault(sql, masterKey));
@@ -43,7 +43,7 @@ describe('openVault', function () {
     expect(new Set(fingerprint(await openVault(sql, masterKey))).size, 'all keys differ').to.equal(4);
   });
 
-  it(`takes the keys of ids that are given, and refuses others later ${verifies('contract:1:shared-keys')}`, async () => {
+  it(`accepts given keys for ids, and refuses others later ${verifies('contract:1:shared-keys')}`, async () => {
     const masterKey = randomKey();
     const [locator_encryption, locator_mac, id, other] = [1, 2, 3, 4].map((byte) => Buffer.alloc(32, byte)) as [
       Buffer, Buffer, Buffer, Buffer,
@@ -70,7 +70,7 @@ describe('openVault', function () {
     expect(stored.includes(Buffer.from(String(signing.d), 'base64url'))).to.equal(false);
   });
 
-  it('keeps a retired signing key to verify with, after the active one', async () => {
+  it('keeps a retired signing key for verification behind the active one', async () => {
     const masterKey = randomKey();
     const before = await openVault(sql, masterKey);
     await sql.query('update vault.signing_key set retired_at = now()');
@@ -79,14 +79,14 @@ describe('openVault', function () {
     expect(signingKeys[1]?.kid).to.equal(before.signingKeys[0].kid);
   });
 
-  it('says in one sentence that the key file is another one', async () => {
+  it('reports another key file in one sentence', async () => {
     await openVault(sql, randomKey());
     expect((await rejection(openVault(sql, randomKey()))).message).to.match(
       /^The key file is not the one this database was set up with/,
     );
   });
 
-  it('tells whether a vault was set up, also where no table is yet', async () => {
+  it('reports whether a vault was set up, also when no table exists', async () => {
     expect(await vaultExists(sql)).to.equal(false);
     await openVault(sql, randomKey());
     expect(await vaultExists(sql)).to.equal(true);
@@ -94,7 +94,7 @@ describe('openVault', function () {
     expect(await vaultExists(sql)).to.equal(false);
   });
 
-  it('tells by a stored key whether a master key is the right one', async () => {
+  it('verifies a master key against a stored key', async () => {
     const masterKey = randomKey();
     await openVault(sql, masterKey);
     const rows = await sql.query<{ name: string; wrapped: Buffer }>(

@@ -19,7 +19,7 @@ interface Taken {
   readonly acceptance: Acceptance;
 }
 
-describe('handing a message over by SMTP', function () {
+describe('submission over SMTP', function () {
   this.timeout(10_000);
   let server: ScriptedSmtp;
 
@@ -61,7 +61,7 @@ describe('handing a message over by SMTP', function () {
     throw new Error('nothing failed');
   };
 
-  it('delivers envelope and bytes as they are, and says what the server said', async () => {
+  it('delivers envelope and bytes unchanged and returns the answer of the server', async () => {
     const { refused, acceptance } = await submit(gateway());
     expect(refused).to.deep.equal([]);
     expect(acceptance).to.deep.equal({ response: '250 2.0.0 queued as 42', replacedMessageId: null });
@@ -69,7 +69,7 @@ describe('handing a message over by SMTP', function () {
     expect(server.sent('MAIL')).to.deep.equal(['MAIL FROM:<anna@example.com> SIZE=39']);
   });
 
-  it('sends no byte of the message before it is told to', async () => {
+  it('sends no byte of the message before the server asks for it', async () => {
     const submission = await gateway().connect('mbx_test');
     await submission.begin(ENVELOPE, { size: MESSAGE.length, needsSmtpUtf8: false });
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -78,7 +78,7 @@ describe('handing a message over by SMTP', function () {
     expect(server.accepted).to.deep.equal([]);
   });
 
-  it('names the recipients that were refused, and delivers to the others', async () => {
+  it('names the refused recipients and delivers to the others', async () => {
     server.script.rcpt = (line) => (line.includes('carol') ? '550 5.1.1 no such user' : undefined);
     const to = ['bob@example.org', 'carol@example.org', 'dave@example.org'];
     const { refused } = await submit(gateway(), { envelope: { from: ENVELOPE.from, to } });
@@ -134,7 +134,7 @@ describe('handing a message over by SMTP', function () {
   for (const extra of [[], ['PIPELINING']]) {
     for (const [stage, reply, expected, accepted = 0] of rows) {
       const how = extra.length === 0 ? '' : ' when it takes commands in one go';
-      it(`tells ${String(expected.verdict)} after "${reply}" at ${stage}${how}`, async () => {
+      it(`reports ${String(expected.verdict)} after "${reply}" at ${stage}${how}`, async () => {
         server.extensions = [...server.extensions, ...extra];
         server.script = { [stage]: () => reply } satisfies SmtpScript;
         const facts = await failureOf(submit(gateway()));
@@ -144,7 +144,7 @@ describe('handing a message over by SMTP', function () {
     }
   }
 
-  it('knows a message that broke off in its middle as not sent', async () => {
+  it('reports a message as not sent when it broke off in the middle', async () => {
     const message = `Subject: long\r\n\r\n${`${'x'.repeat(76)}\r\n`.repeat(100_000)}`;
     server.script.body = (_, count) => (count === 50 ? 'drop' : undefined);
     const facts = await failureOf(submit(gateway(), { message }));
@@ -152,7 +152,7 @@ describe('handing a message over by SMTP', function () {
     expect(server.accepted).to.deep.equal([]);
   });
 
-  it('leaves the final dot away when the message cannot be read to its end', async () => {
+  it('omits the final dot when the message cannot be read to its end', async () => {
     const submission = await gateway().connect('mbx_test');
     await submission.begin(ENVELOPE, { size: 1_000, needsSmtpUtf8: false });
     const facts = await failureOf(submission.transmit(brokenContent()));
@@ -160,14 +160,14 @@ describe('handing a message over by SMTP', function () {
     expect(server.accepted).to.deep.equal([]);
   });
 
-  it('believes no acceptance of a message that is not out yet', async () => {
+  it('ignores an acceptance before the whole message is sent', async () => {
     const message = `Subject: long\r\n\r\n${`${'x'.repeat(76)}\r\n`.repeat(100_000)}`;
     server.script.body = (_, count) => (count === 1 ? '250 2.0.0 taken' : undefined);
     const facts = await failureOf(submit(gateway(), { message }));
     expect(facts).to.include({ phase: 'data', verdict: 'later' });
   });
 
-  it('refuses to log in where STARTTLS was asked for and is hidden', async () => {
+  it('refuses to log in when STARTTLS is required and hidden', async () => {
     const facts = await failureOf(
       submit(
         gateway({
@@ -183,7 +183,7 @@ describe('handing a message over by SMTP', function () {
     expect(server.sent('AUTH')).to.deep.equal([]);
   });
 
-  it('keeps to the size the server names, without asking it', async () => {
+  it('respects the size that the server announces, without a request for it', async () => {
     server.extensions = ['SIZE 10'];
     const facts = await failureOf(submit(gateway()));
     expect(facts).to.include({ phase: 'envelope', verdict: 'never', code: 'payload_too_large' });
@@ -208,7 +208,7 @@ describe('handing a message over by SMTP', function () {
     }
   });
 
-  it('logs in with a token, and hears why it is refused', async () => {
+  it('logs in with a token and reports the reason of a refusal', async () => {
     const login: MailLogin = { kind: 'oauth2', username: 'anna', accessToken: 'token-1' };
     await submit(gateway({}, login));
     const [command = ''] = server.sent('AUTH');

@@ -28,7 +28,7 @@ const PROTECTED: readonly Met[] = [
   { what: 'message', isProtected: true },
 ];
 
-describe('handing a message over by SMTP with TLS', function () {
+describe('submission over SMTP with TLS', function () {
   this.timeout(10_000);
   let folder: string;
   let cert: string;
@@ -106,13 +106,13 @@ describe('handing a message over by SMTP with TLS', function () {
   for (const security of ['starttls', 'tls'] as const) {
     const settings = (host = 'localhost'): HostSettings => ({ host, port: portOf(server.server), security });
 
-    it(`logs in and sends inside of TLS only, by ${security}`, async () => {
+    it(`logs in and sends only inside TLS, by ${security}`, async () => {
       await serve(security === 'tls');
       await submit(settings(), [cert]);
       expect(met).to.deep.equal(PROTECTED);
     });
 
-    it(`gives credentials to no certificate it does not know, and to no other name, by ${security}`, async () => {
+    it(`sends credentials to no unknown certificate and no other name, by ${security}`, async () => {
       await serve(security === 'tls');
       for (const [host, known] of [
         ['localhost', []],
@@ -125,7 +125,7 @@ describe('handing a message over by SMTP with TLS', function () {
     });
   }
 
-  it('believes nothing that was said before TLS began (RFC 3207 4.2)', async () => {
+  it('ignores everything the server sent before TLS began (RFC 3207 4.2)', async () => {
     await serve(false);
     const words: string[] = [];
     const meddler = createServer((client) => {

@@ -54,7 +54,7 @@ export class LabelledAccount {
   modseq = 1;
   /** Called after each change. */
   readonly watchers = new Set<() => void>();
-  protected nextId = 2n ** 63n + 1_000n;
+  #nextId = 2n ** 63n + 1_000n;
 
   constructor(system: readonly SystemFolder[] = SYSTEM) {
     for (const [path, use, label] of system) this.create(path, use, label);
@@ -72,19 +72,30 @@ export class LabelledAccount {
   }
 
   /** A new message, shown by its labels and by All Mail. */
-  deliver({ raw, labels, flags = [], receivedAt = new Date() }: Delivered): LabelledMessage {
-    const message = {
-      id: this.nextId,
-      raw: Buffer.from(raw),
-      receivedAt: new Date(Math.floor(receivedAt.getTime() / 1_000) * 1_000),
-      flags: new Set(flags),
-      modseq: 0,
-    };
-    this.nextId += 1n;
+  deliver({ labels, ...delivered }: Delivered): LabelledMessage {
+    const message = this.newMessage(delivered);
     for (const path of labels) this.show(message, this.folder(path));
     if (!labels.some((path) => ALONE.includes(path))) this.show(message, this.folder(ALL_MAIL));
     this.tell();
     return message;
+  }
+
+  /** A message with the next id, in no folder. Servers keep whole seconds. */
+  protected newMessage({
+    raw,
+    flags = [],
+    receivedAt = new Date(),
+  }: Omit<Delivered, 'labels'>): LabelledMessage {
+    const id = this.#nextId;
+    this.#nextId += 1n;
+    const seconds = Math.floor(receivedAt.getTime() / 1_000);
+    return {
+      id,
+      raw: Buffer.from(raw),
+      receivedAt: new Date(seconds * 1_000),
+      flags: new Set(flags),
+      modseq: 0,
+    };
   }
 
   /** Adds the folder's label to the message; returns its UID there, new or not. */

@@ -3,7 +3,7 @@ import type { LabelFolder, LabelledAccount, LabelledMessage } from './labelled-a
 import { isInSet, literal, quoted, type Word } from '../imap-words.ts';
 
 /** Unfolded, by name in lower case. */
-export function headersOf({ raw }: Pick<LabelledMessage, 'raw'>): ReadonlyMap<string, string> {
+function headersOf({ raw }: Pick<LabelledMessage, 'raw'>): ReadonlyMap<string, string> {
   const head = raw.toString('latin1').split('\r\n\r\n')[0] ?? '';
   const lines = head.replaceAll(/\r\n(?=[ \t])/g, '').split('\r\n');
   return new Map(

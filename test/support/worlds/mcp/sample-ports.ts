@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { AccessEntry, Ports, ServerInfo } from '../../../../commands/ports/ports.ts';
 import type { McpSession, McpSessions } from '../../../../commands/ports/mcp.ts';
-import { WEBHOOK_TIMES } from '../../fakes/memory-webhooks.ts';
+import { sampleServer } from '../../samples/server-info.ts';
 
 /** Sessions in memory. Cached reads return the state at their time, so a test can observe who uses them. */
-export class MemorySessions implements McpSessions {
+class MemorySessions implements McpSessions {
   readonly rows = new Map<string, McpSession>();
   /** `maxAgeMs` of each lookup, in order. */
   readonly ages: number[] = [];
@@ -77,37 +77,11 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
     directory: {
       state: { mailboxes: new Map() } as unknown as Ports['directory']['state'],
       isCurrent: true,
+      untilCurrent: () => Promise.resolve(true),
       version: 1,
       waitFor: () => Promise.resolve(),
     },
-    server: {
-      baseUrl: 'http://127.0.0.1',
-      version: '0.0.1',
-      limits: {
-        readsPerMinute: 600,
-        writesPerMinute: 120,
-        concurrentRequests: 20,
-        concurrentWaits: 50,
-        providerConnections: 4,
-        jsonBodyBytes: 1_048_576,
-        mcpResultBytes: 98_304,
-        sendsPerHour: 30,
-        signInsPerMinute: 10,
-      },
-      sendTimes: {
-        retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],
-        giveUpAfterMs: 86_400_000,
-        judgeAfterMs: 900_000,
-        ownCopyWithinMs: 5_000,
-      },
-      webhookTimes: WEBHOOK_TIMES,
-      mcpTextBlock: true,
-      mailboxNumberBlock: 0,
-      logId: '0a1b2c3d',
-      mcpRevisions: [],
-      strictOutput: true,
-      ...server,
-    },
+    server: { ...sampleServer(), ...server },
   };
   return { ports: used as Ports, sessions, recorded, logged, faults };
 }

@@ -6,9 +6,9 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { ServerInfo } from '../../../../commands/ports/ports.ts';
 import { type McpOptions, openMcp } from '../../../../mcp/mcp-endpoint.ts';
 import type { RequestGate } from '../../../../read-api/http/request-gate.ts';
-import { memoryMcpCalls } from './memory-mcp-calls.ts';
 import { type SamplePorts, samplePorts } from './sample-ports.ts';
 import { type Sample, sampleRegistry } from './sample-registry.ts';
+import type { CallName, McpCalls } from '../../../../commands/ports/mcp.ts';
 
 /** The state of the test's request gate; tests change it. */
 export interface Gate {
@@ -100,6 +100,29 @@ export async function serveMcp(
       http.closeAllConnections();
       http.close();
       await once(http, 'close');
+    },
+  };
+}
+
+const keyOf = ({ sessionId, requestId }: CallName): string => JSON.stringify([sessionId, requestId]);
+
+/** Calls of one process, in memory. */
+function memoryMcpCalls(): McpCalls {
+  const open = new Map<string, AbortController>();
+  return {
+    open: (call) => {
+      const controller = new AbortController();
+      open.set(keyOf(call), controller);
+      return {
+        cancelled: controller.signal,
+        [Symbol.dispose]: () => {
+          open.delete(keyOf(call));
+        },
+      };
+    },
+    cancel: (call) => {
+      open.get(keyOf(call))?.abort();
+      return Promise.resolve();
     },
   };
 }

@@ -4,28 +4,28 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const takes = (password: string): boolean => NewPassword.safeParse(password).success;
 
-describe('a new password', () => {
-  it(`has at least 15 characters, of whatever kind ${verifies('contract:18:password-length')}`, () => {
+describe('NewPassword', () => {
+  it(`accepts at least 15 characters of any kind ${verifies('contract:18:password-length')}`, () => {
     expect(takes('a'.repeat(14))).to.equal(false);
     expect(takes('a'.repeat(15))).to.equal(true);
     expect(takes('               ')).to.equal(true);
     expect(takes('密'.repeat(15))).to.equal(true);
   });
 
-  it('is counted in characters and not in code units, however it was typed', () => {
+  it('counts characters, not code units, after composing them', () => {
     expect(takes('😀'.repeat(14))).to.equal(false);
     expect(takes('😀'.repeat(15))).to.equal(true);
-    // Eight composed letters, typed as sixteen code points.
+    // Eight composed letters, entered as sixteen code points.
     expect(takes('e\u0301'.repeat(8))).to.equal(false);
   });
 
-  it('is bounded, and never cut off', () => {
+  it('refuses passwords over 1,024 characters and lone surrogates', () => {
     expect(takes('a'.repeat(1_024))).to.equal(true);
     expect(takes('a'.repeat(1_025))).to.equal(false);
     expect(takes('\ud800'.repeat(15))).to.equal(false);
   });
 
-  it('costs no time for being endless: a request may hold a mebibyte of marks out of order', () => {
+  it('takes bounded time when the password is a very long run of unordered combining marks', () => {
     const endless = 'a' + '\u0301\u0316'.repeat(30_000);
     const { user: before } = process.cpuUsage();
     expect(takes(endless)).to.equal(false);

@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
-import { stepUpSession } from '../../../../commands/accounts/step-up-session.ts';
+import { stepUpSession } from '../../../../commands/accounts/sign-in.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox, updateMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
-import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';
@@ -36,7 +35,7 @@ describe('a token made from a session', () => {
     return (await gateway.call<{ token: string }>(createSessionToken, input, { token: sessionId })).token;
   };
 
-  /** One that was made while the password was fresh, which it is no more. */
+  /** A token made while the password was fresh, which it no longer is. */
   const madeShortlyBefore = async (): Promise<string> => {
     gateway.clock.advance(QUARTER_MS - 60_000);
     const bearer = await make();
@@ -45,7 +44,7 @@ describe('a token made from a session', () => {
     return bearer;
   };
 
-  /** A call with it, as a request over REST comes in. */
+  /** A call with the token, as over REST. */
   const callWith = async (bearer: string, capability: Capability, input: unknown): Promise<unknown> => {
     const { ports } = gateway;
     const caller = await new Authenticator(ports).callerOf({
@@ -76,7 +75,7 @@ describe('a token made from a session', () => {
       callWith(bearer, updateMailbox, { mailbox_id: mailboxId, auth: { ...auth, password } }),
   };
   for (const [name, change] of Object.entries(changes)) {
-    it(`changes credentials by ${name} only while the password of that session is fresh ${verifies('contract:18:step-up-guards')}`, async () => {
+    it(`changes credentials by ${name} only while the session's password is fresh ${verifies('contract:18:step-up-guards')}`, async () => {
       await change(await make(), 'changed while fresh');
       expect(replaced()).to.include({ password: 'changed while fresh' });
       const bearer = await madeShortlyBefore();
@@ -88,13 +87,13 @@ describe('a token made from a session', () => {
     });
   }
 
-  it(`changes what is no credential without it ${verifies('contract:18:step-up-guards')}`, async () => {
+  it(`changes other settings without a fresh password ${verifies('contract:18:step-up-guards')}`, async () => {
     const input = { mailbox_id: mailboxId, display_name: 'Renamed' };
     const bearer = await madeShortlyBefore();
     expect(await callWith(bearer, updateMailbox, input)).to.include({ display_name: 'Renamed' });
   });
 
-  it(`makes no tokens, which would not end with the session ${verifies('contract:2:session-token')}`, async () => {
+  it(`creates no tokens, because they would outlive the session ${verifies('contract:2:session-token')}`, async () => {
     const wanted = {
       name: 'Lasting',
       surface: 'rest',
@@ -107,8 +106,8 @@ describe('a token made from a session', () => {
   });
 });
 
-describe('a session', () => {
-  it(`adds mailboxes and agents, maps roles and trusts headers only with a fresh password ${verifies('contract:18:step-up-guards')}`, async () => {
+describe('step-up of a session', () => {
+  it(`is required to add mailboxes and agents, map roles, trust headers and make tokens ${verifies('contract:18:step-up-guards')}`, async () => {
     const gateway = await startMemoryGateway();
     const box = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
     const token = await gateway.signIn();
@@ -129,7 +128,7 @@ describe('a session', () => {
     for (const [capability, input] of guarded) await gateway.call(capability, input, { token });
   });
 
-  it(`replaces credentials with the settings only with a fresh password ${verifies('contract:18:step-up-guards')}`, async () => {
+  it(`is required to replace credentials together with the settings ${verifies('contract:18:step-up-guards')}`, async () => {
     const gateway = await startMemoryGateway();
     const wanted = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
     const { id } = await gateway.call<{ id: string }>(createMailbox, wanted);

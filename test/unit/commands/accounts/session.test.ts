@@ -20,27 +20,27 @@ const started = {
 const ended = { type: 'SessionEnded', data: { user_id: 'usr_1', reason: 'logout' } } as const;
 const start = { userId: 'usr_1', secretHash: sealSample('abc'), now: NOW };
 
-describe('a session', () => {
-  it(`lasts twelve hours at most and begins with a fresh password ${verifies('contract:2:session-ends', 'contract:18:step-up')}`, () => {
+describe('session decider', () => {
+  it(`starts a session of at most twelve hours with a fresh password ${verifies('contract:2:session-ends', 'contract:18:step-up')}`, () => {
     given(session)
       .when((state) => startSession(state, start))
       .then(started);
   });
 
-  it('is started once', () => {
+  it('refuses to start a session twice', () => {
     given(session, started)
       .when((state) => startSession(state, start))
       .thenRefused('conflict');
   });
 
-  it(`is stepped up for a quarter of an hour from then on ${verifies('contract:18:step-up')}`, () => {
+  it(`steps up for a quarter of an hour from the moment of the call ${verifies('contract:18:step-up')}`, () => {
     const now = new Date(NOW.getTime() + HOUR_MS);
     given(session, started)
       .when((state) => stepUp(state, now))
       .then({ type: 'SessionSteppedUp', data: { user_id: 'usr_1', until: later(HOUR_MS + QUARTER_MS) } });
   });
 
-  it('is not stepped up once it is over', () => {
+  it('refuses to step up when the session has not started, has ended or has expired', () => {
     given(session)
       .when((state) => stepUp(state, NOW))
       .thenRefused('token_revoked');
@@ -52,7 +52,7 @@ describe('a session', () => {
       .thenRefused('token_expired');
   });
 
-  it('ends once', () => {
+  it('ends a session once', () => {
     given(session, started)
       .when((state) => endSession(state, 'logout'))
       .then(ended);
@@ -64,7 +64,7 @@ describe('a session', () => {
       .thenRefused('not_found');
   });
 
-  it('knows until when the password counts', () => {
+  it('evolves until when the password counts as fresh', () => {
     const until = later(HOUR_MS);
     const state = session.evolve(
       { userId: 'usr_1', expiresAt: later(2 * HOUR_MS), steppedUpUntil: later(0), isEnded: false },

@@ -2,13 +2,11 @@ import { expect } from 'chai';
 import { changePassword } from '../../../../commands/accounts/change-password.ts';
 import { session, startSession } from '../../../../commands/accounts/session.ts';
 import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
-import { signIn } from '../../../../commands/accounts/sign-in.ts';
+import { signIn, stepUpSession } from '../../../../commands/accounts/sign-in.ts';
 import { deleteSession, revokeSessions, signOut } from '../../../../commands/accounts/sign-out.ts';
-import { stepUpSession } from '../../../../commands/accounts/step-up-session.ts';
-import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
+import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getSession, listSessions } from '../../../../read-api/auth/sessions.ts';
 import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
@@ -17,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const QUARTER_MS = 15 * 60_000;
 
-describe('sessions', () => {
+describe('session management', () => {
   let gateway: MemoryGateway;
   let context: PublicContext;
   beforeEach(async () => {
@@ -38,7 +36,7 @@ describe('sessions', () => {
 
   const login = (password = OWNER.password) => signIn.handle({ email: OWNER.ownerEmail, password }, context);
 
-  it(`begin with a fresh password, which is given again after a quarter of an hour ${verifies('contract:18:step-up', 'contract:18:step-up-guards')}`, async () => {
+  it(`requires the password again a quarter of an hour after sign-in ${verifies('contract:18:step-up', 'contract:18:step-up-guards')}`, async () => {
     const { session } = await login();
     const issue = () =>
       gateway.call(
@@ -59,7 +57,7 @@ describe('sessions', () => {
     await issue();
   });
 
-  it('are of nobody without a role, whatever the password', async () => {
+  it('refuses to sign in when the person has no role, whatever the password', async () => {
     const { directory } = gateway.ports;
     const roles = new Map<string, never>();
     const state = { ...directory.state, roles };
@@ -67,7 +65,7 @@ describe('sessions', () => {
     expect(await rejection(login())).to.include({ code: 'invalid_credentials' });
   });
 
-  it('are at most a hundred of a person: the next puts the oldest out', async () => {
+  it('ends the oldest session when a person starts the hundred-and-first', async () => {
     const first = await login();
     for (let n = 0; n < 99; n += 1) await gateway.signIn();
     expect(gateway.ports.directory.state.sessions.get(first.session.id)?.endedAt).to.equal(null);
@@ -80,7 +78,7 @@ describe('sessions', () => {
     });
   });
 
-  it(`are listed with where they came from, as long as they last ${verifies('contract:17:sessions')}`, async () => {
+  it(`lists live sessions with their IP address and user agent ${verifies('contract:17:sessions')}`, async () => {
     const { session } = await login();
     gateway.clock.advance(1);
     const second = await gateway.signIn();
@@ -92,12 +90,12 @@ describe('sessions', () => {
     const items = await list(session.id);
     expect(items.map(({ id }) => id)).to.deep.equal([second, session.id]);
     expect(items[1]).to.include({ is_current: true, ip: '192.0.2.1', user_agent: 'a browser' });
-    // Half an hour without use ends the one; the other is the one that asks.
+    // Half an hour without use ends the one; the other makes the call.
     gateway.clock.advance(10);
     expect((await list(session.id)).map(({ id }) => id)).to.deep.equal([session.id]);
   });
 
-  it(`end one by one or all together, and another's never ${verifies('contract:17:logout')}`, async () => {
+  it(`ends one session or all of them, and never another person's ${verifies('contract:17:logout')}`, async () => {
     const [one, two, three] = [await gateway.signIn(), await gateway.signIn(), await gateway.signIn()];
     const ended = () =>
       [one, two, three].map((id) => gateway.ports.directory.state.sessions.get(id)?.endedAt !== null);
@@ -112,7 +110,7 @@ describe('sessions', () => {
     expect(ended()).to.deep.equal([true, true, true]);
   });
 
-  it(`make no token that lives longer than they do ${verifies('contract:2:session-token')}`, async () => {
+  it(`makes no token that outlives its session ${verifies('contract:2:session-token')}`, async () => {
     const { session } = await login();
     gateway.clock.advance(12 * 3_600_000 - 60_000);
     await gateway.call(stepUpSession, { password: OWNER.password }, { token: session.id });
@@ -124,7 +122,7 @@ describe('sessions', () => {
     expect(Date.parse(made.expires_at)).to.be.at.most(Date.parse(session.expires_at));
   });
 
-  it(`that began elsewhere a moment before a password was changed end with the others ${verifies('contract:17:password-change')}`, async () => {
+  it(`ends a session started elsewhere just before a password change, too ${verifies('contract:17:password-change')}`, async () => {
     const { ports, org } = gateway;
     const own = await gateway.signIn();
     const elsewhere = ports.ids.newId('ses');

@@ -40,7 +40,7 @@ function stage(traits: CallerTraits = {}) {
 }
 
 describe('settings_toggle_advanced_tools', () => {
-  it('keeps the switch in the session and names the granular tools in scope', async () => {
+  it('keeps the setting in the session and lists the granular tools in scope', async () => {
     const { sessions, toggle } = stage();
     expect(await toggle(true)).to.deep.equal({ enabled: true, tools: ['note_copy', 'note_fail'] });
     expect(sessions.rows.get('s')?.advancedTools).to.equal(true);
@@ -48,11 +48,11 @@ describe('settings_toggle_advanced_tools', () => {
     expect(sessions.rows.get('s')?.advancedTools).to.equal(false);
   });
 
-  it('names none that the token may not call', async () => {
+  it('lists no tools that the token may not call', async () => {
     expect(await stage({ scopes: [] }).toggle(true)).to.deep.equal({ enabled: true, tools: ['note_fail'] });
   });
 
-  it('is refused outside of a session', async () => {
+  it('is refused when there is no MCP session', async () => {
     const refused = await stage()
       .toggle(true, null)
       .catch((error: unknown) => error);

@@ -23,8 +23,8 @@ async function check(history: ApprovalHistory, step: Step): Promise<void> {
   expect(history.unintended, after).to.deep.equal([]);
 }
 
-describe('a check under random histories', () => {
-  it(`does what the table says, and nothing runs that was not approved ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:9:commit-checks', 'contract:10:expiry', 'contract:10:attempt-failed', 'contract:12:approval-lines')}`, async () => {
+describe('an approval under random histories', () => {
+  it(`follows the state table and runs nothing that was not approved ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:9:commit-checks', 'contract:10:expiry', 'contract:10:attempt-failed', 'contract:12:approval-lines')}`, async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => {
         const history = await ApprovalHistory.begin();

@@ -5,15 +5,15 @@ import type { Caller } from '../../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { getApproval } from '../../../../read-api/approvals/read-approvals.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('what whoever asked is told about the commit', () => {
-  let rig: CheckRig;
+describe('approval_commit answers', () => {
+  let rig: ApprovalRig;
   let boss: Caller;
   beforeEach(() => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.approval', [{ id: null }]);
     boss = rig.person('usr_boss', 'owner');
   });
@@ -24,8 +24,8 @@ describe('what whoever asked is told about the commit', () => {
     (await rig.invokeAs(rig.caller, commitApproval, { approval_id: approval?.id }, key))
       .output as OperationReply;
 
-  it(`is how it went where it ran by itself ${verifies('contract:10:runs-by-itself')}`, async () => {
-    rig.rules({ ...CHECKED, then: { decision: 'require', auto_commit: true } });
+  it(`returns the outcome when the gateway committed automatically ${verifies('contract:10:runs-by-itself')}`, async () => {
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', auto_commit: true } });
     const asked = await rig.ask([rig.arrive('INBOX')], 'archive');
     expect(await rejection(commit(asked, 'early'))).to.include({ code: 'approval_pending' });
     await vote(asked);
@@ -35,7 +35,7 @@ describe('what whoever asked is told about the commit', () => {
     expect(rig.mailbox.effects).to.have.length(1);
   });
 
-  it(`names who has to run it and until when where nothing does by itself ${verifies('contract:10:run-by')}`, async () => {
+  it(`names who must commit and by when, unless the gateway commits automatically ${verifies('contract:10:run-by')}`, async () => {
     rig.rules({ id: 'free', when: {}, then: { decision: 'require' } });
     const asked = await rig.ask([rig.arrive('INBOX')], 'expunge');
     const shown = () => rig.approvalAs(rig.caller, getApproval, { approval_id: asked.approval?.id });
@@ -47,7 +47,7 @@ describe('what whoever asked is told about the commit', () => {
     expect(await shown()).not.to.have.property('run_by');
   });
 
-  it(`is no hash that somebody did not look at ${verifies('contract:9:hash')}`, async () => {
+  it(`leaves out the content hash when the approver sent another one ${verifies('contract:9:hash')}`, async () => {
     const asked = await rig.ask([rig.arrive('INBOX')], 'archive');
     const refused = await rejection(vote(asked, 'wrong'));
     expect(refused).to.deep.include({ code: 'version_conflict', details: {} });

@@ -9,19 +9,19 @@ import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { emailRequests } from '../../../../read-api/approvals/email-requests.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY = 24 * 60 * 60;
 
-describe('a check of message actions', () => {
-  let rig: CheckRig;
+describe('approval_commit of message actions', () => {
+  let rig: ApprovalRig;
   let boss: Caller;
   let one: string;
 
   beforeEach(() => {
-    rig = checkRig();
+    rig = approvalRig();
     boss = rig.person('usr_boss', 'owner');
     one = rig.arrive('INBOX', '<one@example.com>');
   });
@@ -43,7 +43,7 @@ describe('a check of message actions', () => {
     return reply;
   };
 
-  it(`is approved, committed and done, exactly once ${verifies('contract:10:commit')}`, async () => {
+  it(`runs an approved operation exactly once ${verifies('contract:10:commit')}`, async () => {
     const reply = await rig.ask([one], 'archive');
     expect(await refused(reply)).to.include({ code: 'approval_pending' });
     const approved = await vote(reply);
@@ -71,7 +71,7 @@ describe('a check of message actions', () => {
     ]);
   });
 
-  it('tells what was gone when it was asked for as failed, and does the rest', async () => {
+  it('reports messages that were missing at the request as failed, and runs the rest', async () => {
     const gone = rig.idOf('INBOX', 4_000);
     const reply = await rig.ask([one, gone], 'archive');
     await vote(reply);
@@ -90,15 +90,15 @@ describe('a check of message actions', () => {
     expect([...rig.mailbox.folder('INBOX').messages.keys()]).to.deep.equal([2]);
   });
 
-  it(`is committed by the gateway itself with the last vote where its terms say so ${verifies('contract:8:auto-commit')}`, async () => {
-    rig.rules({ ...CHECKED, then: { decision: 'require' } });
+  it(`is done by the gateway with the last vote when the terms say auto_commit ${verifies('contract:8:auto-commit')}`, async () => {
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require' } });
     const reply = await rig.ask([one], 'archive');
     expect(await vote(reply)).to.include({ status: 'committed' });
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`is held back for its undo_seconds, and can be cancelled until then ${verifies('contract:8:undo')}`, async () => {
-    rig.rules({ ...CHECKED, then: { ...CHECKED.then, undo_seconds: 60 } });
+  it(`waits undo_seconds, and can be cancelled until then ${verifies('contract:8:undo')}`, async () => {
+    rig.rules({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, undo_seconds: 60 } });
     const [kept, stopped] = [await granted(), await granted()];
     for (const reply of [kept, stopped]) {
       const held = await commit(reply);
@@ -115,7 +115,7 @@ describe('a check of message actions', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`expires, undecided or uncommitted, and says so on access ${verifies('contract:10:expiry')}`, async () => {
+  it(`reports approval_expired when the approval ran out, undecided or uncommitted ${verifies('contract:10:expiry')}`, async () => {
     const [undecided, uncommitted] = [await rig.ask([one], 'archive'), await granted()];
     rig.at(3_600);
     expect(await refused(uncommitted)).to.include({ code: 'approval_expired' });
@@ -124,7 +124,7 @@ describe('a check of message actions', () => {
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it(`does not run when a message is not at its place any more ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`refuses to run when a message has left its place ${verifies('contract:9:commit-checks')}`, async () => {
     const reply = await granted();
     rig.mailbox.folder('INBOX').messages.delete(1);
     expect(await refused(reply)).to.deep.include({
@@ -135,22 +135,25 @@ describe('a check of message actions', () => {
     expect((await rig.typesOf(reply)).at(-1)).to.equal('ApprovalInvalidated');
   });
 
-  /** What can change in the directory between approval and commit, and why the check then ends. */
-  const losses: readonly (readonly [why: string, change: (rig: CheckRig) => void])[] = [
+  /** What can change in the directory between approval and commit, and why the approval then ends. */
+  const losses: readonly (readonly [why: string, when: string, change: (rig: ApprovalRig) => void])[] = [
     [
       'policy_stricter',
+      'policy denies',
       (rig) => {
-        rig.rules({ ...CHECKED, then: { decision: 'deny' } });
+        rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'deny' } });
       },
     ],
     [
       'policy_stricter',
+      'policy requires another role',
       (rig) => {
-        rig.rules({ ...CHECKED, then: { decision: 'require', approver_role: 'owner' } });
+        rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', approver_role: 'owner' } });
       },
     ],
     [
       'mailbox_removed',
+      'the mailbox was removed',
       ({ ports }) => {
         const mailboxes = ports.directory.state.mailboxes as Map<string, MailboxEntry>;
         for (const [id, entry] of mailboxes) mailboxes.set(id, { ...entry, state: 'removed' });
@@ -158,6 +161,7 @@ describe('a check of message actions', () => {
     ],
     [
       'grant_gone',
+      'the grant lost its scopes',
       ({ ports }) => {
         const grants = ports.directory.state.grants as Map<string, GrantEntry>;
         for (const [id, grant] of grants) grants.set(id, { ...grant, scopes: ['messages:read'] });
@@ -165,6 +169,7 @@ describe('a check of message actions', () => {
     ],
     [
       'requester_gone',
+      'the token was revoked',
       ({ ports, caller }) => {
         const tokens = ports.directory.state.tokens as Map<string, TokenEntry>;
         tokens.set(caller.token.id, { ...caller.token, revokedAt: '2026-03-01T11:00:00.000Z' });
@@ -172,11 +177,12 @@ describe('a check of message actions', () => {
     ],
     [
       'requester_gone',
+      'the requester left',
       ({ ports }) => (ports.directory.state.roles as Map<string, unknown>).delete('org_1/usr_1'),
     ],
   ];
-  for (const [why, change] of losses) {
-    it(`ends by ${why} and runs nothing ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, async () => {
+  for (const [why, when, change] of losses) {
+    it(`ends the approval with ${why} and runs nothing when ${when} ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, async () => {
       const reply = await granted();
       change(rig);
       expect(await refused(reply)).to.deep.include({
@@ -188,7 +194,7 @@ describe('a check of message actions', () => {
     });
   }
 
-  it(`runs with a token that expired since, and under a policy that wants less ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`runs when the token has expired since and the policy has become less strict ${verifies('contract:9:commit-checks')}`, async () => {
     const reply = await granted();
     const tokens = rig.ports.directory.state.tokens as Map<string, TokenEntry>;
     tokens.set(rig.caller.token.id, { ...rig.caller.token, expiresAt: '2026-01-01T00:00:00.000Z' });
@@ -196,7 +202,7 @@ describe('a check of message actions', () => {
     expect((await commit(reply)).status).to.equal('completed');
   });
 
-  it(`runs what was asked for with a token made from a session, which ended since ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`runs when the session behind the requesting token has ended since ${verifies('contract:9:commit-checks')}`, async () => {
     const byJwt = { ...rig.caller, token: { ...rig.caller.token, id: 'ses_ended' } };
     const operation = {
       type: 'message_actions',
@@ -209,7 +215,7 @@ describe('a check of message actions', () => {
     expect((await commit(reply)).status).to.equal('completed');
   });
 
-  it(`does not exist for a token whose owner could decide it when signed in ${verifies('contract:3:approval-visibility')}`, async () => {
+  it(`hides the approval from a token whose owner could decide it when signed in ${verifies('contract:3:approval-visibility')}`, async () => {
     const reply = await granted();
     const scopes = new Set(['approvals:cancel'] as const);
     const token: Caller = { ...boss, actor: 'delegated', session: null, scopes };
@@ -217,7 +223,7 @@ describe('a check of message actions', () => {
     expect(await rejection(cancel)).to.include({ code: 'not_found' });
   });
 
-  it(`is withdrawn by the person behind also without a grant, by no other person ${verifies('contract:9:cancel')}`, async () => {
+  it(`lets the person behind the request withdraw it even without a grant, and no other person ${verifies('contract:9:cancel')}`, async () => {
     const reply = await granted();
     const behind = rig.person('usr_1', 'member');
     expect(behind.mailboxes.size).to.equal(0);
@@ -230,7 +236,7 @@ describe('a check of message actions', () => {
     expect(await rig.approvalAs(behind, emailRequests, another)).to.include({ status: 'cancelled' });
   });
 
-  it(`keeps its approval while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {
+  it(`keeps the approval when the mailbox is unavailable ${verifies('contract:10:attempt-failed')}`, async () => {
     const reply = await granted();
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
     expect(await refused(reply, 'c')).to.include({ code: 'mailbox_unavailable' });
@@ -246,7 +252,7 @@ describe('a check of message actions', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`meets ten commits and a cancel at once with one end ${verifies('contract:10:one-end')}`, async () => {
+  it(`reaches one end when ten commits and a cancel race ${verifies('contract:10:one-end')}`, async () => {
     const reply = await granted();
     const ends = await Promise.allSettled([
       ...Array.from({ length: 10 }, () => commit(reply)),
@@ -258,7 +264,7 @@ describe('a check of message actions', () => {
     expect(ends.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
   });
 
-  it(`is committed by whoever asked for it, or by a person with the scope there ${verifies('contract:9:committer')}`, async () => {
+  it(`accepts the requester, or a person with the scope on the mailbox ${verifies('contract:9:committer')}`, async () => {
     const reply = await granted();
     const other = { ...rig.caller, principal: { ...rig.caller.principal, id: 'usr_other' } };
     expect(await rejection(commit(reply, undefined, other))).to.include({ code: 'insufficient_scope' });
@@ -266,7 +272,7 @@ describe('a check of message actions', () => {
     expect((await commit(reply, undefined, person)).status).to.equal('completed');
   });
 
-  it(`shows another content than the hash names to nobody as the same ${verifies('contract:9:hash')}`, async () => {
+  it(`refuses a commit or vote when the content hash differs ${verifies('contract:9:hash')}`, async () => {
     const reply = await granted();
     const other = { approval_id: idOf(reply), content_hash: 'f'.repeat(64) };
     expect(await rejection(rig.invokeAs(rig.caller, commitApproval, other))).to.include({
@@ -277,7 +283,7 @@ describe('a check of message actions', () => {
     });
   });
 
-  it('is nothing to somebody of another organisation, or without any part in it', async () => {
+  it('reports not_found to another organisation and to persons without a part in it', async () => {
     const reply = await granted();
     const stranger: Caller = {
       ...boss,

@@ -1,20 +1,21 @@
 import { expect } from 'chai';
-import { commitDue, endOverdue } from '../../../../commands/approvals/commit-due.ts';
+import { commitDue } from '../../../../commands/approvals/commit-approval.ts';
+import { endOverdue } from '../../../../commands/approvals/invalidate-missing-targets.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('what the gateway does with checks by itself', () => {
-  let rig: CheckRig;
+describe('scheduled work on approvals', () => {
+  let rig: ApprovalRig;
   let reply: OperationReply;
 
-  /** A check that is held back for a minute after its last vote. */
+  /** An approval with an undo delay of a minute after its last vote. */
   const held = async (): Promise<void> => {
-    rig = checkRig();
-    rig.rules({ ...CHECKED, then: { decision: 'require', undo_seconds: 60 } });
+    rig = approvalRig();
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', undo_seconds: 60 } });
     const boss = rig.person('usr_boss', 'owner');
     reply = await rig.ask([rig.arrive('INBOX')], 'archive');
     const { id: approval_id, content_hash } = reply.approval ?? {};
@@ -30,7 +31,7 @@ describe('what the gateway does with checks by itself', () => {
   const end = () => endOverdue(rig.ports, { operationId: idOf(), orgId: 'org_1' });
   const last = async () => (await rig.typesOf(reply)).at(-1);
 
-  it(`commits one whose moment has come, not before and not twice ${verifies('contract:8:undo')}`, async () => {
+  it(`commits an approval once when its time has come, not before ${verifies('contract:8:undo')}`, async () => {
     await held();
     await commit();
     expect(rig.mailbox.effects).to.deep.equal([]);
@@ -40,7 +41,7 @@ describe('what the gateway does with checks by itself', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it(`tries again later by itself while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {
+  it(`schedules another attempt when the mailbox is unavailable ${verifies('contract:10:attempt-failed')}`, async () => {
     await held();
     rig.at(60);
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
@@ -55,7 +56,7 @@ describe('what the gateway does with checks by itself', () => {
     expect(await last()).to.equal('ApprovalCommitted');
   });
 
-  it('writes down that a check expired, once', async () => {
+  it('records the expiry of an approval once', async () => {
     await held();
     await end();
     expect(await last()).to.equal('CommitScheduled');

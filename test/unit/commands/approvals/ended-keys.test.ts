@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import { cancelApproval } from '../../../../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import { endReviewOf } from '../../../../commands/drafts/supersede-approval.ts';
+import { endReviewOf } from '../../../../commands/drafts/end-review.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { UnrunStatus } from '../../../../commands/operations/approval-state.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { operation, type OperationReply } from '../../../../commands/operations/operation.ts';
 import { getOperation } from '../../../../read-api/operations/read-operations.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -18,14 +18,14 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const KEY = 'key-1';
 const HOUR = 3_600;
 
-describe('a key whose approval ended without running', () => {
-  let rig: CheckRig;
+describe('an Idempotency-Key whose approval ended without running', () => {
+  let rig: ApprovalRig;
   let input: object;
   let reply: OperationReply;
   let id: string;
 
   beforeEach(async () => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.audit', []);
     rig.person('usr_approver', 'approver');
     const select = { message_ids: [rig.arrive('INBOX'), rig.arrive('INBOX')] };
@@ -58,7 +58,7 @@ describe('a key whose approval ended without running', () => {
   };
 
   for (const [status, end] of Object.entries(ends)) {
-    it(`answers approval_${status} with the approval, and the operation says not_run ${verifies('contract:14:ended-replay', 'contract:10:not-run')}`, async () => {
+    it(`answers approval_${status} with the approval, and the operation is not_run ${verifies('contract:14:ended-replay', 'contract:10:not-run')}`, async () => {
       await end();
       const refused = await rejection(rig.reply(actOnEmail, input, KEY));
       expect(refused).to.include({ code: `approval_${status}`, replayed: true });
@@ -80,7 +80,7 @@ describe('a key whose approval ended without running', () => {
     });
   }
 
-  it(`answers so to the commit that was withdrawn while it was held back ${verifies('contract:14:ended-replay')}`, async () => {
+  it(`answers approval_cancelled when the commit was withdrawn during its undo delay ${verifies('contract:14:ended-replay')}`, async () => {
     rig.rules({ id: 'slow', when: {}, then: { decision: 'require', undo_seconds: 60, auto_commit: false } });
     const asked = await rig.ask([rig.arrive('INBOX')], 'archive');
     const { id: approval_id = '', content_hash } = asked.approval ?? {};
@@ -94,8 +94,8 @@ describe('a key whose approval ended without running', () => {
     expect(await rejection(another)).to.include({ code: 'approval_not_pending' });
   });
 
-  it(`answers the same for a send, an edited draft included ${verifies('contract:14:ended-replay')}`, async () => {
-    const sends = new CheckedSendRig();
+  it(`answers approval_superseded when a send ended because its draft was edited ${verifies('contract:14:ended-replay')}`, async () => {
+    const sends = new ApprovedSendRig();
     const draftId = await sends.startDraft();
     await sends.ask(draftId, KEY);
     const author = sampleAuthor('org_1');

@@ -1,21 +1,21 @@
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
 const KEY = 'key-1';
 
-describe('approval_commit with a key that was used before', () => {
-  let rig: CheckedSendRig;
+describe('approval_commit with a repeated Idempotency-Key', () => {
+  let rig: ApprovedSendRig;
   let id: string;
 
   beforeEach(async () => {
-    rig = new CheckedSendRig();
+    rig = new ApprovedSendRig();
     id = await rig.granted(KEY);
   });
 
@@ -24,7 +24,7 @@ describe('approval_commit with a key that was used before', () => {
     return (await rig.invoke(commitApproval, input, 'commit-1')).output as OperationReply;
   };
 
-  it('leaves to the gateway what it tries again by itself', async () => {
+  it('leaves a scheduled retry to the gateway', async () => {
     rig.submission.course = LATER_AT_ENVELOPE;
     expect(await rejection(commit())).to.include({ code: 'provider_timeout' });
     const { send } = await rig.draft(id);
@@ -35,7 +35,7 @@ describe('approval_commit with a key that was used before', () => {
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
-  it('tells what became of a commit that was unknown', async () => {
+  it('returns the outcome of a commit once it is no longer unknown', async () => {
     rig.submission.course = { kind: 'lost', taken: true };
     expect(await rejection(commit())).to.include({ code: 'outcome_unknown' });
     expect((await commit()).approval?.status).to.equal('commit_unknown');
@@ -56,7 +56,7 @@ describe('approval_commit with a key that was used before', () => {
       'approval_expired',
     ],
   ] as const) {
-    it(`is refused, and stays refused, when nothing had run and the check ${title}`, async () => {
+    it(`stays refused when nothing had run and the approval ${title}`, async () => {
       const { events } = rig.ports;
       const append = events.append.bind(events);
       events.append = (stream, expected, facts) =>

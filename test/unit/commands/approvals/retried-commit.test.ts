@@ -1,21 +1,20 @@
 import { commitAtOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
-import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
-import { commitDue } from '../../../../commands/approvals/commit-due.ts';
+import { commitApproval, commitDue } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
-describe('a commit the gateway tries again by itself', () => {
-  let rig: CheckRig;
+describe('automatic retry of a commit', () => {
+  let rig: ApprovalRig;
   let operationId: string;
 
-  /** Granted and tried, while the mailbox is away. */
+  /** Granted and attempted while the mailbox is unavailable. */
   beforeEach(async () => {
-    rig = checkRig();
-    rig.rules({ ...CHECKED, then: { decision: 'require', auto_commit: true } });
+    rig = approvalRig();
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'require', auto_commit: true } });
     const boss = rig.person('usr_boss', 'owner');
     const reply = await rig.ask([rig.arrive('INBOX', '<one@example.com>')], 'archive');
     operationId = reply.operation_id ?? '';
@@ -36,7 +35,7 @@ describe('a commit the gateway tries again by itself', () => {
   const commitAt = async () =>
     commitAtOf((await rig.stateOf({ operation_id: operationId } as never)).approval);
 
-  it('comes back after a pause for whatever may pass, and not once it ran', async () => {
+  it('runs after a pause when the failure was temporary, and not after it succeeded', async () => {
     rig.at(60);
     expect(await due()).to.equal(false);
     rig.mail.failure = null;
@@ -45,7 +44,7 @@ describe('a commit the gateway tries again by itself', () => {
     expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
   });
 
-  it('is tried again although somebody else tried in between', async () => {
+  it('stays scheduled when another caller tried in between', async () => {
     expect(await commitAt()).to.equal('2026-03-01T12:01:00.000Z');
     rig.at(30);
     const approval_id = operationId.replace('opn_', 'chk_');

@@ -1,4 +1,4 @@
-/** Whatever changes between approval and commit of message actions: nothing runs but what was approved, and it is said why. */
+/** Changes between approval and commit of message actions: only what was approved runs, and a refusal says why. */
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
@@ -6,21 +6,21 @@ import type { FolderEntry, MailboxEntry } from '../../../../commands/ports/direc
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { contentHashOf } from '../../../../commands/operations/manifest.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rewritten } from '../../../support/fakes/rewritten-events.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Scene {
-  readonly rig: CheckRig;
+  readonly rig: ApprovalRig;
   readonly reply: OperationReply;
 }
 
 const MESSAGES = ['<1@example.com>', '<2@example.com>'];
 
-/** Two messages whose move to the archive was asked for and approved. */
+/** Two messages whose move to the archive was requested and approved. */
 async function approved(): Promise<Scene> {
-  const rig = checkRig();
+  const rig = approvalRig();
   const boss = rig.person('usr_boss', 'owner');
   const ids = MESSAGES.map((messageId) => rig.arrive('INBOX', messageId));
   rig.arrive('INBOX', '<bystander@example.com>');
@@ -48,7 +48,7 @@ function changeFolders(
 const renamed = (number: number) => (folders: readonly FolderEntry[]) =>
   folders.map((folder) => (folder.number === number ? { ...folder, path: 'Elsewhere' } : folder));
 
-/** The manifest as it lies in the log, with one word exchanged. */
+/** The manifest in the log with one word replaced. */
 const inManifest = ({ rig, reply }: Scene, from: RegExp | string, to: string): void => {
   rewritten(rig.events, `operation-${reply.operation_id ?? ''}`, 'ApprovalRequested', (data) => {
     const manifest = String(data['manifest']).replace(from, to);
@@ -57,7 +57,7 @@ const inManifest = ({ rig, reply }: Scene, from: RegExp | string, to: string): v
   });
 };
 
-/** Somebody who can write the whole request anew, its hash as well. */
+/** An attacker who can rewrite the whole request and its hash. */
 function exchangeBoth({ rig, reply }: Scene): void {
   rewritten(rig.events, `operation-${reply.operation_id ?? ''}`, 'ApprovalRequested', (data) => {
     const manifest = String(data['manifest']).replace(
@@ -84,28 +84,28 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'the destination is gone': {
+  'the destination is missing': {
     change: (scene) => {
       changeFolders(scene, (folders) => folders.filter(({ number }) => number !== 2));
     },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'a message is gone': {
+  'a message is missing': {
     change: ({ rig }) => {
       rig.mailbox.folder('INBOX').messages.delete(2);
     },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'another message lies at the place': {
+  'another message is at the place': {
     change: ({ rig }) => {
       rig.mailbox.folder('INBOX').messages.set(2, { messageId: '<payroll@example.com>', flags: new Set() });
     },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
-  'the folder was made anew': {
+  'the folder was recreated': {
     change: ({ rig }) => {
       Object.assign(rig.mailbox.folder('INBOX'), { uidValidity: 77 });
     },
@@ -114,57 +114,57 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
   },
   'policy denies it now': {
     change: ({ rig }) => {
-      rig.rules({ ...CHECKED, then: { decision: 'deny' } });
+      rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'deny' } });
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'deny', rule_id: 'checked', policy_version: 2 },
+    policy: { decision: 'deny', rule_id: NEEDS_APPROVAL.id, policy_version: 2 },
   },
-  'policy wants more approvals now': {
+  'policy requires more approvals now': {
     change: ({ rig }) => {
-      rig.rules({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } });
+      rig.rules({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, quorum: 2 } });
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
+    policy: { decision: 'require', rule_id: NEEDS_APPROVAL.id, policy_version: 2 },
   },
-  'policy wants somebody higher now': {
+  'policy requires a higher role now': {
     change: ({ rig }) => {
-      rig.rules({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'owner' } });
+      rig.rules({ ...NEEDS_APPROVAL, then: { ...NEEDS_APPROVAL.then, approver_role: 'owner' } });
     },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
-    policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
+    policy: { decision: 'require', rule_id: NEEDS_APPROVAL.id, policy_version: 2 },
   },
-  'the destination in the manifest was exchanged': {
+  'the destination in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, '"folder":2', '"folder":3');
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'the action in the manifest was exchanged': {
+  'the action in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, '"action":"archive"', '"action":"expunge"');
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'a message in the manifest was exchanged': {
+  'a message in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, /msg_[0-9a-z]+/, scene.rig.idOf('INBOX', 3));
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'one blank was added to the manifest': {
+  'a space was added to the manifest': {
     change: (scene) => {
       inManifest(scene, '{"', '{ "');
     },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-  'manifest and hash were exchanged, the votes were not': {
+  'manifest and hash were replaced, but not the votes': {
     change: exchangeBoth,
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
@@ -179,7 +179,7 @@ describe(`an approved change of messages ${verifies('contract:9:commit-checks', 
   });
 
   for (const [name, { change, code, reason, policy }] of Object.entries(TAMPERINGS)) {
-    it(`does not run when ${name}; answer and event say why`, async () => {
+    it(`does not run when ${name}, and says why in answer and event`, async () => {
       const scene = await approved();
       const { rig, reply } = scene;
       change(scene);
@@ -204,7 +204,7 @@ describe(`an approved change of messages ${verifies('contract:9:commit-checks', 
   it('does not run the manifest of another operation', async () => {
     const scene = await approved();
     const { rig, reply } = scene;
-    rig.rules({ ...CHECKED, then: { decision: 'allow' } });
+    rig.rules({ ...NEEDS_APPROVAL, then: { decision: 'allow' } });
     const allowed = await rig.ask([rig.idOf('INBOX', 3)], 'archive', 'prepare');
     const [asked] = rig.events.all.filter(
       ({ type, streamName }) =>
@@ -222,7 +222,7 @@ describe(`an approved change of messages ${verifies('contract:9:commit-checks', 
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it('touches no message but those of the manifest, whatever the log says was asked for', async () => {
+  it('touches only messages of the manifest when the log names other targets', async () => {
     const scene = await approved();
     const { rig, reply } = scene;
     rewritten(rig.events, `operation-${reply.operation_id ?? ''}`, 'OperationSubmitted', (data) => ({

@@ -1,10 +1,10 @@
-/** Whatever changes between approval and commit of a send: exactly the approved message goes out, or none and it is said why. */
+/** Changes between approval and commit of a send: exactly the approved message is sent, or none and the refusal says why. */
 import { expect } from 'chai';
 import { discardDraftCapability } from '../../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { rewritten } from '../../../support/fakes/rewritten-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -12,13 +12,13 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const KEY = 'key-1';
 
 interface Scene {
-  readonly rig: CheckedSendRig;
+  readonly rig: ApprovedSendRig;
   readonly draftId: string;
   readonly operationStream: string;
 }
 
 async function approved(): Promise<Scene> {
-  const rig = new CheckedSendRig();
+  const rig = new ApprovedSendRig();
   const draftId = await rig.granted(KEY);
   return { rig, draftId, operationStream: `operation-${rig.operationId(KEY)}` };
 }
@@ -29,7 +29,7 @@ const frozenOf = async ({ rig, draftId }: Scene) => {
   return frozen;
 };
 
-/** In the frozen message as the draft's stream has it. */
+/** Changes the frozen message in the draft's stream. */
 const inFrozen = (
   { rig, draftId }: Scene,
   change: (data: Readonly<Record<string, unknown>>) => object,
@@ -45,7 +45,7 @@ const inManifest = ({ rig, operationStream }: Scene, from: string, to: string): 
   });
 };
 
-const policyOf = (then: object) => [{ id: 'checked', when: { actions: ['send'] }, then }];
+const policyOf = (then: object) => [{ id: 'required', when: { actions: ['send'] }, then }];
 
 interface Tampering {
   readonly change: (scene: Scene) => unknown;
@@ -58,7 +58,7 @@ const MISMATCH = { code: 'approval_invalidated', event: 'ApprovalInvalidated', r
 const STRICTER = { code: 'approval_invalidated', event: 'ApprovalInvalidated', reason: 'policy_stricter' };
 
 const TAMPERINGS: Readonly<Record<string, Tampering>> = {
-  'the stored message was exchanged for another one': {
+  'the stored message was replaced': {
     change: async (scene) =>
       scene.rig.content.replace((await frozenOf(scene)).mime_id, 'From: eve\r\n\r\nother'),
     ...MISMATCH,
@@ -67,13 +67,13 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     change: async (scene) => scene.rig.content.erase([(await frozenOf(scene)).mime_id]),
     ...MISMATCH,
   },
-  'the hash of the frozen message was exchanged': {
+  'the hash of the frozen message was replaced': {
     change: (scene) => {
       inFrozen(scene, () => ({ mime_sha256: 'f'.repeat(64) }));
     },
     ...MISMATCH,
   },
-  'a recipient of the envelope was exchanged': {
+  'a recipient of the envelope was replaced': {
     change: (scene) => {
       inFrozen(scene, ({ smtp_envelope }) => ({
         smtp_envelope: String(smtp_envelope).replace('bob@', 'eve@'),
@@ -89,7 +89,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     },
     ...MISMATCH,
   },
-  'the sender of the envelope was exchanged': {
+  'the sender of the envelope was replaced': {
     change: (scene) => {
       inFrozen(scene, ({ smtp_envelope }) => ({
         smtp_envelope: String(smtp_envelope).replace('anna@', 'eve@'),
@@ -97,13 +97,13 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     },
     ...MISMATCH,
   },
-  'a recipient in the manifest was exchanged': {
+  'a recipient in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, 'bob@example.org', 'eve@example.org');
     },
     ...MISMATCH,
   },
-  'the hash of the message in the manifest was exchanged': {
+  'the hash of the message in the manifest was replaced': {
     change: (scene) => {
       inManifest(scene, '"mime_sha256":"', '"mime_sha256":"0');
     },
@@ -115,7 +115,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     },
     ...STRICTER,
   },
-  'policy wants two approvals now': {
+  'policy requires two approvals now': {
     change: ({ rig }) => {
       rig.setPolicy(policyOf({ decision: 'require', quorum: 2 }));
     },
@@ -175,7 +175,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
 };
 
 describe(`an approved send ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, () => {
-  it('goes out, byte by byte as it was frozen, when nothing was tampered with', async () => {
+  it('sends the frozen bytes when nothing was tampered with', async () => {
     const scene = await approved();
     const frozen = await frozenOf(scene);
     await scene.rig.commit(KEY);
@@ -185,7 +185,7 @@ describe(`an approved send ${verifies('contract:9:commit-checks', 'contract:10:i
   });
 
   for (const [name, { change, code, event, reason }] of Object.entries(TAMPERINGS)) {
-    it(`does not go out when ${name}; answer and event say why`, async () => {
+    it(`does not run when ${name}, and says why in answer and event`, async () => {
       const scene = await approved();
       const { rig, operationStream } = scene;
       await change(scene);
@@ -202,7 +202,7 @@ describe(`an approved send ${verifies('contract:9:commit-checks', 'contract:10:i
     });
   }
 
-  it('does not go out when one bit of its stored bytes is another, wherever', async () => {
+  it('does not run when any bit of its stored bytes differs', async () => {
     const { mime_size } = await frozenOf(await approved());
     for (let at = 0; at < mime_size; at += Math.ceil(mime_size / 24)) {
       const scene = await approved();
@@ -221,7 +221,7 @@ describe(`an approved send ${verifies('contract:9:commit-checks', 'contract:10:i
     }
   });
 
-  it('is not changed by what becomes of the text and the uploads it was made of', async () => {
+  it('ignores later changes of the draft text and uploads', async () => {
     const scene = await approved();
     const { rig, draftId } = scene;
     const { current } = await rig.draft(draftId);

@@ -3,13 +3,13 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { wantsToCopy, wantsToExpunge, wantsToMove } from '../../../../commands/approvals/wants-to-act.ts';
 import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { checkRig } from '../../../support/worlds/approval-rig.ts';
+import { approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('wants_to_*', () => {
-  it(`is prepared and runs with its commit ${verifies('contract:6:wants-to', 'contract:17:route-wants-to-move', 'contract:17:route-wants-to-copy', 'contract:17:route-wants-to-expunge')}`, async () => {
-    const rig = checkRig();
+  it(`prepares the operation, which runs with its commit ${verifies('contract:6:wants-to', 'contract:17:route-wants-to-move', 'contract:17:route-wants-to-copy', 'contract:17:route-wants-to-expunge')}`, async () => {
+    const rig = approvalRig();
     rig.rules({ id: 'free', when: {}, then: { decision: 'allow' } });
     const cases = [
       [wantsToMove, { folder: 'archive' }, 'move'],
@@ -28,12 +28,12 @@ describe('wants_to_*', () => {
     }
   });
 
-  it(`needs approvals:request, and to expunge a reason ${verifies('contract:6:wants-to')}`, async () => {
+  it(`requires approvals:request, and a reason to expunge ${verifies('contract:6:wants-to')}`, async () => {
     const message_ids = ['msg_1'];
-    const bare = checkRig({ scopes: MAILBOX_SCOPES.filter((scope) => scope !== 'approvals:request') });
+    const bare = approvalRig({ scopes: MAILBOX_SCOPES.filter((scope) => scope !== 'approvals:request') });
     const move = { message_ids, folder: 'archive' };
     expect(await rejection(bare.invoke(wantsToMove, move))).to.include({ code: 'insufficient_scope' });
-    expect(await rejection(checkRig().invoke(wantsToExpunge, { message_ids }))).to.include({
+    expect(await rejection(approvalRig().invoke(wantsToExpunge, { message_ids }))).to.include({
       code: 'invalid_request',
     });
   });

@@ -41,8 +41,8 @@ const frozen = sample('DraftFrozen');
 const sending = sample('SendStarted');
 const postponed = sample('SendPostponed');
 
-describe('a draft', () => {
-  it('is started once', () => {
+describe('draft decider', () => {
+  it('starts a draft once', () => {
     given(draft)
       .when((state) => startDraft(state, START, version('a')))
       .then(started);
@@ -51,7 +51,7 @@ describe('a draft', () => {
       .then();
   });
 
-  it('counts its versions, and takes a change twice as one', () => {
+  it('counts versions, and takes a repeated change as one', () => {
     given(draft, started)
       .when((state) => editDraft(state, version('b'), { version: 1 }))
       .then(edited(2, 'b'));
@@ -70,7 +70,7 @@ describe('a draft', () => {
       .thenRefused('not_found');
   });
 
-  it(`is another one once it is in review, whoever rests on its revision ${verifies('contract:7:draft-etag')}`, () => {
+  it(`changes the revision on review, so that an older If-Match is refused ${verifies('contract:7:draft-etag')}`, () => {
     const inReview = given(draft, started, frozen);
     const { details } = inReview
       .when((state) => editDraft(state, version('b'), { version: 1, revision: 0 }))
@@ -84,7 +84,7 @@ describe('a draft', () => {
       .then(edited(2, 'b'));
   });
 
-  it(`leaves review when it is edited, and a failed send when it is edited ${verifies('contract:10:draft-edit')}`, () => {
+  it(`reopens the draft when it is edited in review or after a failed send ${verifies('contract:10:draft-edit')}`, () => {
     expect(stateAfter(draft, [started, frozen]).status).to.equal('in_review');
     expect(stateAfter(draft, [started, frozen, edited(2, 'b')])).to.include({ status: 'open', send: null });
     given(draft, started, frozen)
@@ -96,7 +96,7 @@ describe('a draft', () => {
       .then(edited(2, 'b'));
   });
 
-  it(`is locked while it is sent and once it is over ${verifies('contract:10:draft-locked')}`, () => {
+  it(`is locked while the draft is being sent and after it ended ${verifies('contract:10:draft-locked')}`, () => {
     const over: DraftFact[][] = [
       [frozen, sending],
       [frozen, sending, sample('DraftSent')],
@@ -115,7 +115,7 @@ describe('a draft', () => {
       .thenRefused('draft_locked');
   });
 
-  it('is discarded unsent, also while it waits for its next attempt, and stays so', () => {
+  it('discards an unsent draft permanently, even while it waits for its next attempt', () => {
     given(draft, started)
       .when((state) => discardDraft(state, 'caller', { version: 1 }))
       .then(discarded);
@@ -133,7 +133,7 @@ describe('a draft', () => {
       .then({ type: 'DraftDiscarded', data: { reason: 'mailbox_removed' } });
   });
 
-  it('obeys the table of its states, whatever happens to it', () => {
+  it('follows the state table under random commands', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...COMMANDS), { maxLength: 30 }), (commands) => {
         let model: Model = { status: 'open', version: 1, waits: false };
@@ -162,11 +162,11 @@ describe('a draft', () => {
   });
 });
 
-/** The table of `contract.md` 10, written down a second time. */
+/** The table of `contract.md` 10, written a second time. */
 interface Model {
   readonly status: DraftStatus;
   readonly version: number;
-  /** A send that surely sent nothing waits for its next attempt. */
+  /** A send that certainly sent nothing waits for its next attempt. */
   readonly waits: boolean;
 }
 
@@ -196,7 +196,7 @@ const STEPS: Readonly<Record<Command, (model: Model) => Model | 'locked' | null>
   lose: (model) => (model.waits ? null : from(['sending'], 'send_unknown')(model)),
 };
 
-/** Facts the sending side writes, where the state lets it. */
+/** Facts that sending records, when the state allows it. */
 const SENDS: Partial<Record<Command, (state: DraftState) => DraftFact | null>> = {
   freeze: ({ status }) => (status === 'open' || status === 'send_failed' ? frozen : null),
   send: ({ status, send }) =>

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EditDraftInput, Filename, Headers } from '../../../../commands/drafts/draft-input.ts';
-import { asHeaderText } from '../../../../commands/drafts/header-text.ts';
+import { asHeaderText } from '../../../../commands/values/header-fields.ts';
 import { addressOf } from '../../../../commands/drafts/mail-address.ts';
 import { composed, SIMPLE } from '../../../support/samples/composed-message.ts';
 
-/** Pieces that have ended lines, opened headers or hidden other text somewhere before. */
+/** Pieces that are known to end lines, start headers or hide text. */
 const piece = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }) },
   { weight: 2, arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }) },
@@ -16,7 +16,7 @@ const piece = fc.oneof(
   ), // prettier-ignore
 );
 const hostile = fc.array(piece, { minLength: 1, maxLength: 4 }).map((pieces) => pieces.join(''));
-/** Hostile in one place, or as it should be. */
+/** Hostile in one place, or valid. */
 const or = (usual: string) =>
   fc.oneof({ weight: 8, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: hostile });
 
@@ -49,10 +49,10 @@ const USUAL = [
   'from', 'to', 'cc', 'reply-to', 'subject', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding',
 ]; // prettier-ignore
 
-describe('what a caller writes into headers', function () {
+describe('validation of header fields from callers', function () {
   this.timeout(15_000);
 
-  it('is refused, or becomes exactly the field it stands in', async () => {
+  it('refuses the input or yields exactly the intended fields', async () => {
     let taken = 0;
     await fc.assert(
       fc.asyncProperty(input, async (sent) => {
@@ -93,7 +93,7 @@ describe('what a caller writes into headers', function () {
     expect(taken, 'some get through, else this says nothing').to.be.above(100);
   });
 
-  it('names no header that routes, dates, signs or orders', () => {
+  it('refuses names that route, date, sign or describe the message', () => {
     for (const name of [
       'Bcc', 'From', 'Date', 'Message-ID', 'Sender', 'To', 'Received', 'Return-Path', 'DKIM-Signature', 'Content-Type', 'MIME-Version',
       'X-SMTPAPI', 'X-MC-BccAddress', 'X-Mailgun-Recipient-Variables', 'X-Mailbox-Gateway-Draft', 'X-A: b', 'X-Ä', '', 'X-',
@@ -106,12 +106,12 @@ describe('what a caller writes into headers', function () {
     expect(Headers.safeParse({ 'X-A': '1', 'x-a': '2' }).success).to.equal(false);
   });
 
-  it('makes no folders of file names', () => {
+  it('refuses file names that contain a path', () => {
     for (const name of ['../a', 'a/b', 'a\\b', '..', '.', 'a\u202eb\n', ''])
       expect(Filename.safeParse(name).success, name).to.equal(false);
   });
 
-  it('is one line when it comes from a received message', () => {
+  it('yields one line when the text comes from a received message', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const clean = asHeaderText(text, 40);

@@ -7,13 +7,13 @@ import type { Draft } from '../../../../commands/operations/draft-shape.ts';
 
 const KIB = 1024;
 
-/** A file of so many KiB as it comes in JSON. */
+/** A file of this many KiB in JSON. */
 const file = (kib: number) => ({
   filename: 'file.bin',
   content_base64: Buffer.alloc(kib * KIB, kib).toString('base64'),
 });
 
-describe('attachments given inline', () => {
+describe('limit of inline attachments', () => {
   let rig: SendRig;
   let draftId: string;
   let requests = 0;
@@ -38,7 +38,7 @@ describe('attachments given inline', () => {
     expect(error).to.deep.include({ code: 'payload_too_large', details: { max_bytes: 256 * KIB } });
   };
 
-  it('are 256 KiB in all over every patch of a draft', async () => {
+  it('is 256 KiB over all patches of a draft', async () => {
     await add(file(100), file(100));
     await refused(add(file(57)));
     const { attachments } = await add(file(56));
@@ -49,7 +49,7 @@ describe('attachments given inline', () => {
     await changed({ attachments: { add: [file(99)], remove: [first?.id] } });
   });
 
-  it('count when an edit names them again', async () => {
+  it('counts attachments that an edit names again', async () => {
     const { attachments } = await add(file(200));
     const kept = attachments.map(({ id }) => ({ id }));
     const edit = (...more: readonly object[]) => {
@@ -61,7 +61,7 @@ describe('attachments given inline', () => {
     await edit(file(56));
   });
 
-  it('do not count what was uploaded', async () => {
+  it('leaves uploads out', async () => {
     const upload = {
       id: rig.ports.ids.newId('upl'),
       kind: 'upload',

@@ -31,7 +31,7 @@ class MemoryCopies implements DraftCopies {
   }
 }
 
-describe('the copy of a draft', () => {
+describe('keepDraftCopy', () => {
   let rig: SendRig;
   let copies: MemoryCopies;
   let id: string;
@@ -47,7 +47,7 @@ describe('the copy of a draft', () => {
     rig.mailbox.add(DRAFTS.path, '<mine@example.com>', ['\\Draft']);
   });
 
-  it('is made once a version, and only it is ever removed', async () => {
+  it('appends one copy per version, and removes only its own copies', async () => {
     await keep();
     await keep();
     expect(uids()).to.deep.equal([1, 2]);
@@ -59,7 +59,7 @@ describe('the copy of a draft', () => {
     expect([uids(), copies.noted]).to.deep.equal([[1], []]);
   });
 
-  it('is found again after a crash between the append and its note', async () => {
+  it('finds the copy after a crash between the append and its record', async () => {
     const place = copies.place.bind(copies);
     copies.place = () => Promise.reject(new Error('the process died'));
     await rejection(keep());
@@ -69,7 +69,7 @@ describe('the copy of a draft', () => {
     expect(copies.noted.map(({ uid }) => uid)).to.deep.equal([2]);
   });
 
-  it('is made anew when the append was never done', async () => {
+  it('appends again when the first append failed', async () => {
     const append = rig.mailbox.append.bind(rig.mailbox);
     rig.mailbox.append = () => Promise.reject(new GatewayError('mailbox_unavailable', 'away'));
     await rejection(keep());
@@ -79,7 +79,7 @@ describe('the copy of a draft', () => {
     expect(copies.noted.map(({ uid }) => uid)).to.deep.equal([2]);
   });
 
-  it('is not made by a process that slept past its lease, wherever it slept', async () => {
+  it('stops when the process has lost its lease, before or after the append', async () => {
     const lost = (): never => {
       throw new LeaseLost('draft-copy');
     };
@@ -96,7 +96,7 @@ describe('the copy of a draft', () => {
     expect(uids(), 'and takes no older one away').to.deep.equal([1, 2, 3]);
   });
 
-  it('is forgotten when somebody else removed it, or the folder was made anew', async () => {
+  it('forgets a copy that another client removed, or whose folder was recreated', async () => {
     await keep();
     rig.mailbox.folder(DRAFTS.path).messages.delete(2);
     await rig.edit(id);
@@ -111,7 +111,7 @@ describe('the copy of a draft', () => {
     expect(uids(), 'what has the number of a copy is none').to.deep.equal([1, 3]);
   });
 
-  it('needs a Drafts folder and UIDPLUS', async () => {
+  it('does nothing without a Drafts folder or UIDPLUS', async () => {
     Object.assign(rig.mailbox.capabilities, { uidPlus: false });
     await keep();
     const without = new SendRig();

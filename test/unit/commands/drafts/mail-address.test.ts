@@ -9,8 +9,8 @@ import {
   wireAddress,
 } from '../../../../commands/drafts/mail-address.ts';
 
-describe('addresses', () => {
-  it('go over the wire with their domain in ASCII', () => {
+describe('a mail address', () => {
+  it('has its domain in ASCII on the wire', () => {
     const forms: Readonly<Record<string, string | null>> = {
       'Bob.B+tag@Example.ORG': 'Bob.B+tag@example.org',
       'zoe@bücher.example': 'zoe@xn--bcher-kva.example',
@@ -22,7 +22,7 @@ describe('addresses', () => {
     for (const [email, wire] of Object.entries(forms)) expect(wireAddress(email), email).to.equal(wire);
   });
 
-  it(`are refused when a server could read them another way ${verifies('contract:7:relay-orders')}`, () => {
+  it(`is refused when a server could read it in another way ${verifies('contract:7:relay-orders')}`, () => {
     const refused = [
       '', 'a', '@b.c', 'a@', 'a@b..c', '.a@b.c', 'a.@b.c', 'a..b@c.d', 'a b@c.d', '"a"@b.c', 'a@b@c.d', 'a@[127.0.0.1]', 'a@127.0.0.1',
       'a@0x7f.1', 'a@-b.c', 'a@b-.c', 'a@ex%61mple.org', 'a@b.c\n', 'a@b.c\0', 'a\u0085@b.c', 'a@b.c,d@e.f', 'a;b@c.d', '<a@b.c>', 'a@b。。c',
@@ -36,23 +36,23 @@ describe('addresses', () => {
     }
   });
 
-  it('need SMTPUTF8 for their local part only', () => {
+  it('requires SMTPUTF8 only for its local part', () => {
     expect(needsSmtpUtf8('jörg@example.org')).to.equal(true);
     expect(needsSmtpUtf8('zoe@bücher.example')).to.equal(false);
   });
 
-  it('are the same in every case and either form of the domain', () => {
+  it('equals another in any letter case and either form of the domain', () => {
     expect(sameAddress('Anna@Example.com', 'anna@example.com')).to.equal(true);
     expect(sameAddress('a@bücher.example', 'A@xn--bcher-kva.EXAMPLE')).to.equal(true);
     expect(sameAddress('a@example.com', 'b@example.com')).to.equal(false);
   });
 
-  it('have a name, or none', () => {
+  it('has a name or null', () => {
     expect(addressOf('a@b.c')).to.deep.equal({ name: null, email: 'a@b.c' });
     expect(addressOf({ name: '  ', email: 'a@b.c' }).name).to.equal(null);
   });
 
-  it('of received mail are taken where they can be sent to, each once', () => {
+  it('is taken from received mail once when it can be sent to', () => {
     const received = [
       { name: 'Bob\r\nBcc: x =?utf-8?Q?a?=', email: 'bob@example.org' },
       { name: null, email: 'BOB@example.org' },

@@ -9,7 +9,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** What is thrown when a process dies: no refusal, nothing recorded. */
+/** Thrown in place of a process that dies: it is no refusal, and nothing is recorded. */
 const CRASH = new Error('the process was killed');
 
 const NOTES = {
@@ -18,7 +18,7 @@ const NOTES = {
   content_base64: Buffer.from('notes').toString('base64'),
 };
 
-describe('a change of a draft that was cut off', () => {
+describe('an interrupted change of a draft', () => {
   let rig: SendRig;
   let draftId: string;
 
@@ -105,7 +105,7 @@ describe('a change of a draft that was cut off', () => {
     });
   }
 
-  it(`does not undo what somebody else wrote since ${verifies('contract:14:draft-change-once')}`, async () => {
+  it(`is not repeated over a newer change of another caller ${verifies('contract:14:draft-change-once')}`, async () => {
     const input = whole();
     await cutBefore('RequestSettled', editDraftCapability, input);
     await rig.edit(draftId);
@@ -113,7 +113,7 @@ describe('a change of a draft that was cut off', () => {
     expect(await history()).to.deep.equal(['DraftStarted', 'DraftEdited', 'DraftEdited']);
   });
 
-  it('is answered as the discard it was', async () => {
+  it('answers as a discard when the draft was discarded', async () => {
     const input = { draft_id: draftId, expected_version: 1 };
     await cutBefore('RequestSettled', discardDraftCapability, input);
     const repeat = await again(discardDraftCapability, input);
@@ -122,7 +122,7 @@ describe('a change of a draft that was cut off', () => {
     expect(await claim()).to.deep.equal(['RequestClaimed', 'RequestSettled']);
   });
 
-  it('is refused, and that recorded, when somebody else changed the draft before it could be made', async () => {
+  it('is refused and recorded when another caller changed the draft first', async () => {
     const input = { ...whole(), expected_version: 1 };
     await cutBefore('DraftEdited', editDraftCapability, input);
     await rig.edit(draftId);
@@ -136,8 +136,8 @@ describe('a change of a draft that was cut off', () => {
   });
 });
 
-describe('a change of a draft that rests on an older version', () => {
-  it(`is refused before its key is taken, so the key is good for the next one ${verifies('contract:14:refused-frees')}`, async () => {
+describe('a change of a draft with an outdated version', () => {
+  it(`is refused before its key is claimed, so that the key stays free ${verifies('contract:14:refused-frees')}`, async () => {
     const rig = new SendRig();
     const draft_id = await rig.startDraft();
     await rig.edit(draft_id);

@@ -20,8 +20,8 @@ const source = (message: Partial<FetchedMessage>): SourceMessage => ({
 const emails = ({ to, cc }: ReturnType<typeof replyRecipients>): string =>
   [to, cc].map((list) => list.map(({ email }) => email).join(' ')).join(' | ');
 
-describe('the message a draft answers', () => {
-  it('says whom an answer goes to', () => {
+describe('source message of a reply', () => {
+  it('determines the recipients', () => {
     const own = 'anna@x.example';
     const to = [address('Anna@x.example'), address('carl@x.example')];
     const all = source({ to, cc: [address('dora@x.example'), address('bob@x.example')] });
@@ -41,7 +41,7 @@ describe('the message a draft answers', () => {
     );
   });
 
-  it(`tells whom an answer cannot go to ${verifies('contract:7:skipped-recipients')}`, () => {
+  it(`reports recipients that a reply cannot reach ${verifies('contract:7:skipped-recipients')}`, () => {
     const odd = source({
       from: [address('john doe@x.example')],
       to: [address('john..doe@docomo.ne.jp'), address('carl@x.example')],
@@ -57,7 +57,7 @@ describe('the message a draft answers', () => {
     expect(replyRecipients(source({}), 'anna@x.example', true).skipped).to.deep.equal([]);
   });
 
-  it('is answered by nobody who would leave out more people than a message may have', () => {
+  it('refuses a reply that leaves out more people than a message may have', () => {
     const odd = (count: number) =>
       source({ cc: Array.from({ length: count }, (_, at) => address(`a%${String(at)}@x.example`)) });
     expect(replyRecipients(odd(100), 'anna@x.example', true).skipped).to.have.length(100);
@@ -68,14 +68,14 @@ describe('the message a draft answers', () => {
     expect(long?.address).to.have.length(320);
   }); // prettier-ignore
 
-  it('goes to a list alone where the sender asks for that', () => {
+  it('directs a reply to the list alone when Mail-Followup-To asks for it', () => {
     const cc = [address('list@x.example'), address('dora@x.example')];
     const followed = source({ cc, followUpTo: [address('list@x.example')] });
     expect(emails(replyRecipients(followed, 'anna@x.example', true))).to.equal('list@x.example | ');
     expect(emails(replyRecipients(followed, 'anna@x.example', false))).to.equal('bob@x.example | ');
   });
 
-  it('gives its thread (RFC 5322 3.6.4)', () => {
+  it('determines the thread (RFC 5322 3.6.4)', () => {
     expect(threadingOf(source({ references: ['<a@x>'] }))).to.deep.equal({
       inReplyTo: '<b@x>',
       references: ['<a@x>', '<b@x>'],
@@ -92,7 +92,7 @@ describe('the message a draft answers', () => {
     expect([references.length, references[0], references.at(-1)]).to.deep.equal([51, '<0@x>', '<b@x>']);
   });
 
-  it('gives its subject one prefix', () => {
+  it('determines a subject with one prefix', () => {
     for (const subject of ['Plan', 'Re: Plan', 'RE: re: Plan', 'AW: Re[2]: Plan', 'Re:Plan'])
       expect(prefixed('Re', subject), subject).to.equal('Re: Plan');
     expect(prefixed('Re', 'Fwd: Plan')).to.equal('Re: Fwd: Plan');

@@ -13,7 +13,7 @@ const NOTES = {
   content_type: 'text/plain',
   content_base64: Buffer.from('notes').toString('base64'),
 };
-const CHECK = {
+const REQUIRE = {
   decision: 'require',
   quorum: 1,
   approver_role: 'owner',
@@ -21,11 +21,11 @@ const CHECK = {
   decision_ttl: 3_600,
   commit_ttl: 3_600,
 } as const;
-const wants = (then: typeof CHECK | { readonly decision: 'deny' }): SendRigOptions => ({
+const wants = (then: typeof REQUIRE | { readonly decision: 'deny' }): SendRigOptions => ({
   policy: policyEntry([{ id: 'drafts', when: { actions: ['draft_edit'] }, then }]),
 });
 
-describe('a draft written by email.act', () => {
+describe('email_act on drafts', () => {
   const act = async (rig: SendRig, operation: object, key: string | null = 'key-1') => {
     const preview = key === null ? { authorization: { mode: 'preview' } } : {};
     const input = { mailbox_id: 'mbx_0', operation, ...preview };
@@ -44,7 +44,7 @@ describe('a draft written by email.act', () => {
     patch: { subject: 'New', attachments: { add: [NOTES] } },
   });
 
-  it(`is previewed with the hash it would have once it is edited ${verifies('contract:6:draft-preview-hash')}`, async () => {
+  it(`previews the content hash that an edit would produce ${verifies('contract:6:draft-preview-hash')}`, async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const before = (await rig.draft(id)).current?.content_hash;
@@ -54,7 +54,7 @@ describe('a draft written by email.act', () => {
     expect(hash).to.equal(edited.draft.content_hash).and.not.equal(before);
   });
 
-  it(`is previewed with the hash of what a new one would say ${verifies('contract:6:draft-preview-hash')}`, async () => {
+  it(`previews the content hash of a new draft ${verifies('contract:6:draft-preview-hash')}`, async () => {
     const rig = new SendRig();
     const hashes = [];
     for (const text of ['One.', 'One.', 'Two.']) hashes.push(await previewed(rig, newDraft(text)));
@@ -63,16 +63,16 @@ describe('a draft written by email.act', () => {
     expect(hashes[2]).not.to.equal(hashes[0]);
   });
 
-  it(`is previewed with the hash of what would be discarded ${verifies('contract:6:draft-preview-hash')}`, async () => {
+  it(`previews the content hash of the draft to discard ${verifies('contract:6:draft-preview-hash')}`, async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const hash = await previewed(rig, { type: 'draft_discard', draft_id: id });
     expect(hash).to.equal((await rig.draft(id)).current?.content_hash);
   });
 
-  for (const then of [{ decision: 'deny' }, CHECK] as const) {
+  for (const then of [{ decision: 'deny' }, REQUIRE] as const) {
     const { decision } = then;
-    it(`is previewed in full where policy says ${decision}, and refused with its key free`, async () => {
+    it(`previews in full when policy says ${decision}, and refuses the change with its key free`, async () => {
       const rig = new SendRig(wants(then));
       const id = await rig.startDraft();
       const { preview } = await act(rig, edit(id), null);
@@ -85,7 +85,7 @@ describe('a draft written by email.act', () => {
     });
   }
 
-  it('names no operation: it is over, and none could be read', async () => {
+  it('returns no operation id, because there is no operation to read', async () => {
     const rig = new SendRig();
     expect(await act(rig, newDraft('One.'))).not.to.have.property('operation_id');
     const read = rig.invoke(getOperation, { operation_id: rig.operationId('key-1') }, null);

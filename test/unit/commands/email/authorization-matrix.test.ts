@@ -1,4 +1,4 @@
-/** Mode × policy × who asks × what: every cell of the table of `contract.md` 6, run through email.act. */
+/** Mode × policy × caller × operation: every cell of the table of `contract.md` 6, run through email.act. */
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
@@ -37,7 +37,7 @@ const EXPUNGE: Table = {
   execute_or_request_approval: TABLE.prepare,
   execute: { allow: 'approval_required', require: 'approval_required', deny: 'policy_denied' },
 };
-/** A draft has no check of its own. */
+/** A draft has no approval of its own. */
 const UNSUPPORTED = {
   allow: 'operation_unsupported',
   require: 'operation_unsupported',
@@ -76,7 +76,7 @@ function rigFor(actor: Actor, decision: Decision): SendRig {
   return Object.assign(rig, { caller });
 }
 
-/** A message that lies where the action finds it, and the action. */
+/** A message in the folder that the action needs, and the action. */
 function actionOn(rig: SendRig, type: (typeof ACTION_TYPES)[number]) {
   const folderNumber = type === 'not_spam' ? 5 : 1;
   const path = type === 'not_spam' ? 'Junk' : 'INBOX';
@@ -124,7 +124,7 @@ async function ask(rig: SendRig, operation: object, mode: Mode): Promise<Answer>
   }
 }
 
-/** What each answer leaves behind, and nothing else. */
+/** Exactly the effects of each answer. */
 async function checkTraces(
   rig: SendRig,
   { status }: Answer,
@@ -183,10 +183,10 @@ async function checkCell(cell: {
   }
 }
 
-describe(`what becomes of a request ${verifies('contract:6:modes', 'contract:6:check-modes', 'contract:8:names-rule')}`, () => {
+describe(`authorization of email_act in every mode under every decision ${verifies('contract:6:modes', 'contract:6:check-modes', 'contract:8:names-rule')}`, () => {
   for (const type of TYPES) {
     for (const actor of ACTORS) {
-      it(`${type} of ${actor === 'agent' ? 'an agent' : actor === 'person' ? 'a person signed in' : 'a token of a person'}`, async () => {
+      it(`decides on ${type} of ${actor === 'agent' ? 'an agent' : actor === 'person' ? 'a person signed in' : 'a token of a person'}`, async () => {
         for (const mode of MODES) {
           for (const decision of DECISIONS) {
             try {

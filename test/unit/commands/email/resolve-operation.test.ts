@@ -14,7 +14,7 @@ const PERSON = sampleAuthor('org_1', {
   actor: { type: 'system', id: 'admin-command', token_id: null, session_id: null },
 });
 
-/** An operation whose two moves nobody can tell of: the connection broke in the middle. */
+/** An operation whose two moves are unknown, because the connection broke in the middle. */
 async function unknownMoves(rig: OperationRig): Promise<string> {
   const ids = [rig.arrive('INBOX', null), rig.arrive('INBOX', null)];
   rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
@@ -28,7 +28,7 @@ async function unknownMoves(rig: OperationRig): Promise<string> {
   return id;
 }
 
-/** A send of which the connection broke after the final dot, as its two streams tell it. */
+/** The two streams of a send whose connection broke after the final dot. */
 async function unknownSend({ events }: OperationRig): Promise<void> {
   const { OperationSubmitted, OperationDecided, SendIntended, DraftStarted, DraftFrozen } = SAMPLE_EVENTS;
   const mailbox = { mailbox_id: 'mbx_0' };
@@ -53,7 +53,7 @@ async function unknownSend({ events }: OperationRig): Promise<void> {
 const typesOf = async ({ events }: OperationRig, stream: string): Promise<readonly string[]> =>
   (await events.readStream(stream)).map(({ type }) => type);
 
-describe('resolving an operation', () => {
+describe('resolveOperation', () => {
   const reason = 'I looked into the mailbox.';
 
   it(`settles unknown actions as a person says, with the reason ${verifies('contract:10:resolve')}`, async () => {
@@ -76,7 +76,7 @@ describe('resolving an operation', () => {
     }
   });
 
-  it(`settles an unknown send in the stream of its draft and its own ${verifies('contract:10:resolve')}`, async () => {
+  it(`settles an unknown send in the streams of the draft and of the operation ${verifies('contract:10:resolve')}`, async () => {
     for (const [outcome, status] of [
       ['done', 'sent'],
       ['not_done', 'send_failed'],
@@ -93,7 +93,7 @@ describe('resolving an operation', () => {
     }
   });
 
-  it('refuses what runs, what was done, and what is no operation', async () => {
+  it('refuses what is running, done or not an operation', async () => {
     const rig = operationRig();
     const refused = (id: string) =>
       rejection(resolveOperation(rig.ports, PERSON, id, { outcome: 'done', reason }));

@@ -32,8 +32,8 @@ const observe = (differences: Difference[], own: OwnChange[] = [], operationId: 
 const arrived = (uid: number, messageId: string | null = '<a@b>') =>
   difference(uid, { after: ['\\Seen'], isNew: true, messageId });
 
-describe('what changed in a folder', () => {
-  it('is told as what it means to somebody who reads it', () => {
+describe('observeChanges', () => {
+  it('reports arrivals, flag changes and deletions', () => {
     const { changes } = observe([
       arrived(10),
       difference(1, { before: [], after: ['\\Flagged'] }),
@@ -50,7 +50,7 @@ describe('what changed in a folder', () => {
     ]);
   });
 
-  it(`is no new message and no end of one that lies in other folders too ${verifies('contract:11:gmail-received-once')}`, () => {
+  it(`reports neither arrival nor deletion when the message is in another folder too ${verifies('contract:11:gmail-received-once')}`, () => {
     const { changes } = observe([
       { ...arrived(10), alsoIn: [4] },
       difference(1, { before: [], alsoIn: [4, 5] }),
@@ -67,7 +67,7 @@ describe('what changed in a folder', () => {
     expect(own.changes[0]).to.include({ kind: 'moved', operation_id: 'opn_1', previous: 'msg_old' });
   });
 
-  it('is not told where nobody could see it', () => {
+  it('reports nothing about messages marked as deleted', () => {
     const { changes } = observe([
       difference(1, { before: ['\\Deleted'] }),
       difference(2, { before: ['\\Deleted'], after: ['\\Deleted', '\\Seen'] }),
@@ -76,13 +76,13 @@ describe('what changed in a folder', () => {
     expect(changes).to.deep.equal([]);
   });
 
-  it('is no arrival when the message was only missing in the copy', () => {
+  it('reports no arrival when the message was only missing in the mirror', () => {
     expect(observe([difference(3, { after: [] })]).changes).to.deep.equal([
       { kind: 'updated', locator: 'msg_3', flags: [], flags_before: [] },
     ]);
   });
 
-  it(`is an own operation's when that was about to do it ${verifies('contract:11:own-changes')}`, () => {
+  it(`names the operation when it intended the change ${verifies('contract:11:own-changes')}`, () => {
     const { changes, seen } = observe(
       [arrived(10), difference(1, { before: [] })],
       [arrives(), { kind: 'leaves', ...at, uid: 1, moved: true }],
@@ -94,13 +94,13 @@ describe('what changed in a folder', () => {
     expect(seen).to.have.members(['0', '1']);
   });
 
-  it('explains one arrival each, by the place the server told before the Message-ID', () => {
+  it('explains one arrival per change, by UID before Message-ID', () => {
     const own = [arrives({ previousId: null }), arrives({ uid: 11, uidValidity: 7, previousId: null })];
     const { changes } = observe([arrived(11), arrived(12), arrived(13)], own);
     expect(changes.map(({ operation_id }) => operation_id)).to.deep.equal(['opn_1', 'opn_1', undefined]);
   });
 
-  it('is somebody else’s with another Message-ID, UIDVALIDITY, folder, or from before the intent', () => {
+  it('names no operation when Message-ID, UIDVALIDITY, folder or UID differ', () => {
     const foreign: [Difference, OwnChange][] = [
       [arrived(10, '<c@d>'), arrives()],
       [arrived(9), arrives()],
@@ -116,7 +116,7 @@ describe('what changed in a folder', () => {
     }
   });
 
-  it('of flags is own only when own changes explain all of it', () => {
+  it('names the operation of a flag change only when it explains every flag', () => {
     const own: OwnChange = { kind: 'flags', ...at, uid: 1, add: ['\\Seen'], remove: ['$old'] };
     const told = (before: string[], after: string[]) => observe([difference(1, { before, after })], [own]);
     expect(told(['$Old'], ['\\Seen']).changes[0]).to.include({ operation_id: 'opn_1' });
@@ -128,7 +128,7 @@ describe('what changed in a folder', () => {
     expect(later.seen, 'not seen yet').to.deep.equal([]);
   });
 
-  it('is told to nobody when it is a copy the gateway keeps for itself', () => {
+  it("reports nothing about the gateway's own draft and Sent copies", () => {
     const own: OwnChange[] = [arrives(), { kind: 'leaves', ...at, uid: 1, moved: false }];
     const { changes, seen } = observe([arrived(10), difference(1, { before: [] })], own, null);
     expect(changes).to.deep.equal([]);

@@ -12,8 +12,8 @@ const cursors = fc.record({
   issuedAt: fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true }),
 });
 
-describe('the cursor of a wait', () => {
-  it('is read back as it was written, whatever the place', () => {
+describe('wait cursor', () => {
+  it('decodes to what was encoded', () => {
     fc.assert(
       fc.property(cursors, (cursor) => {
         expect(decodeWaitCursor(LOG, encodeWaitCursor(LOG, cursor))).to.deep.equal(cursor);
@@ -21,14 +21,14 @@ describe('the cursor of a wait', () => {
     );
   });
 
-  it('stands after the whole event when made of a position alone', () => {
+  it('is after the whole event when made from a position only', () => {
     const now = new Date('2026-03-01T12:00:00.000Z');
     const text = encodeWaitCursor(LOG, cursorAfter(41n, now));
     expect(text).to.match(/^wc1_[\w-]+$/);
     expect(decodeWaitCursor(LOG, text)).to.deep.equal({ position: 41n, index: null, issuedAt: now });
   });
 
-  it(`is refused with cursor_invalid when any character was changed, added or taken away, and when it is of another log ${verifies('contract:0:log-id')}`, () => {
+  it(`is refused with cursor_invalid when it was altered or belongs to another log ${verifies('contract:0:log-id')}`, () => {
     const text = encodeWaitCursor(LOG, { position: 7n, index: 3, issuedAt: new Date(1_000) });
     const payload = (value: unknown) => `wc1_${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
     const bad = [

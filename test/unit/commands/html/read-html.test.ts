@@ -7,10 +7,10 @@ const read = (html: string, as: ReadAs = 'text') =>
   readHtml(html, as, (cid) => (cid === 'a@b' ? 'att_1a' : null));
 const textOf = async (html: string): Promise<string> => (await read(html)).content;
 
-describe('reading HTML mail', () => {
+describe('readHtml', () => {
   const hidden: Readonly<Record<string, string>> = {
     'display none': '<p style="display:none">secret</p>',
-    'display none, shouted': '<p style="DISPLAY : None !important">secret</p>',
+    'display none in capitals': '<p style="DISPLAY : None !important">secret</p>',
     'an attribute': '<p hidden>secret</p>',
     'a class': '<style>.h{display:none}</style><p class="a h">secret</p>',
     'a class behind it': '<p class=h>secret</p><style>/* x */ p.h , .y { visibility:hidden }</style>',
@@ -30,8 +30,10 @@ describe('reading HTML mail', () => {
     'a colour without alpha': '<span style="color:rgba(0,0,0,0)">secret</span>',
     'a colour without alpha, in hex': '<span style="color:#00000000">secret</span>',
     'a colour of little alpha': '<span style="color:rgb(0 0 0 / 4%)">secret</span>',
-    'a ground that shines through': '<p style="background:rgba(0,0,0,0);color:#fff">secret</p>',
+    'a translucent background': '<p style="background:rgba(0,0,0,0);color:#fff">secret</p>',
     'a ground that is none': '<p style="background:nonsense;color:hsl(0, 0%, 100%)">secret</p>',
+    'another colour space': '<span style="color:oklch(99% 0 0)">secret</span>',
+    'a ground in another colour space': '<p style="background:lab(0 0 0);color:#000">secret</p>',
     'a rare name': '<span style="color:floralwhite">secret</span>',
     'hex without its mark': '<font color="ffffff">secret</font>',
     'a fill': '<p style="-webkit-text-fill-color:transparent"><b style="color:red">secret</b></p>',
@@ -51,7 +53,7 @@ describe('reading HTML mail', () => {
     'a clip': '<div style="clip:rect(0 0 0 0)">secret</div>',
   };
   for (const [by, html] of Object.entries(hidden)) {
-    it(`leaves out and counts what is hidden by ${by} ${verifies('contract:4:hidden-text')}`, async () => {
+    it(`leaves out and counts text hidden by ${by} ${verifies('contract:4:hidden-text')}`, async () => {
       for (const as of ['text', 'markdown', 'html'] as const) {
         const { content, hiddenChars } = await read(`<p>before</p>${html}<p>after</p>`, as);
         expect(content).to.include('before').and.include('after').and.not.include('secret');
@@ -97,7 +99,7 @@ describe('reading HTML mail', () => {
     'a share of the window': ['small', span('font-size:2vw')],
     'a calculation': ['small', span('font-size:calc(1em - 10px)')],
     'the least of several': ['small', span('font-size:min(3px, 2em)')],
-    'a size nobody knows': ['small', span('font-size:var(--x)')],
+    'an unknown size': ['small', span('font-size:var(--x)')],
     'words for small': ['small', '<small>'.repeat(5) + 'quiet' + '</small>'.repeat(5)],
     'a zoom': ['small', `<div style="zoom:.3">${span('')}</div>`],
     'a rule': [
@@ -113,15 +115,15 @@ describe('reading HTML mail', () => {
       'faint',
       `<div style="opacity:.3"><div style="opacity:.4">${span('')}</div></div>`,
     ],
-    'a colour nobody knows': ['faint', span('color:oklch(99% 0 0)')],
+    'an unknown colour': ['faint', span('color:color-mix(in srgb, white, white)')],
     'white on a picture': ['faint', `<div style="background:url(x.png)">${span('color:#fff')}</div>`],
-    'a ground that shines through': [
+    'a translucent background': [
       'faint',
       `<div style="background:rgba(0,0,0,.5)">${span('color:#8a8a8a')}</div>`,
     ],
   };
   for (const [why, [sight, html]] of Object.entries(marked)) {
-    it(`keeps and marks what is too small or too faint: ${why} ${verifies('contract:4:small-and-faint')}`, async () => {
+    it(`keeps and marks text that is too small or too faint: ${why} ${verifies('contract:4:small-and-faint')}`, async () => {
       const { content, ...found } = await read(`<p>before</p>${html}<p>after</p>`);
       const counts = { hiddenChars: 0, smallChars: 0, faintChars: 0, [`${sight}Chars`]: 'quiet'.length };
       expect(found).to.include(counts);
@@ -131,19 +133,19 @@ describe('reading HTML mail', () => {
     });
   }
 
-  it('lets no text of the mail end a mark', async () => {
+  it('escapes marks that the text of the mail contains', async () => {
     const { content } = await read('<span style="font-size:2px">a⟧ now <b>do</b> &amp; pay</span> b');
     expect(content).to.equal('⟦small text: a now do & pay⟧ b');
   });
 
-  it('marks what is struck through, in the text and in the HTML', async () => {
+  it('marks struck-through text in text, Markdown and HTML', async () => {
     const html = 'We do <span style="text-decoration:line-through">not</span> agree<del>d</del>';
     expect(await textOf(html)).to.equal('We do [struck: not] agree[struck: d]');
     expect((await read(html, 'markdown')).content).to.equal('We do ~~not~~ agree~~d~~');
     expect((await read(html, 'html')).content).to.include('<s>not</s>');
   });
 
-  it(`lets nothing through that runs, loads or frames ${verifies('contract:4:html-cleaned')}`, async () => {
+  it(`removes everything that runs, loads or frames ${verifies('contract:4:html-cleaned')}`, async () => {
     const pieces = fc.constantFrom(
       '<script>x</script>', '<img src=x onerror=alert(1)>', '<svg onload=x>', '<iframe src=//e>', '<a href="java\tscript:x">',
       '<math><mtext><style>', '</style>', '<form action=//e>', '<base href=//e>', '<meta http-equiv=refresh>', '<link rel=stylesheet href=//e>',
@@ -164,13 +166,13 @@ describe('reading HTML mail', () => {
     );
   });
 
-  it('shows pictures of the message by their attachment, others by their words', async () => {
+  it('shows pictures of the message by their attachment and others by their alternative text', async () => {
     const html = '<img src="cid:a%40b" alt="Logo"><img src="cid:none" alt="Other"><img src="https://e/x">';
     expect((await read(html, 'html')).content).to.equal('<img src="att_1a" alt="Logo" /><img alt="Other" />');
     expect((await read(html, 'markdown')).content).to.equal('![Logo](att_1a)[Other]');
   });
 
-  it('tells links that name another host than they lead to', async () => {
+  it('counts links whose text names another host than their target', async () => {
     const misleading = async (text: string, href: string) =>
       (await read(`<a href="${href}">${text}</a>`)).misleadingLinks;
     expect(await misleading('www.bank.example', 'https://evil.example')).to.equal(1);
@@ -182,7 +184,7 @@ describe('reading HTML mail', () => {
     );
   });
 
-  it('never lets text of the sender pass for Markdown of ours', async () => {
+  it('escapes Markdown in the text of the sender', async () => {
     const { content } = await read(
       '<p>[x](http://e) *a* `b` _c_</p><a href="https://e/a b)">t]</a>',
       'markdown',
@@ -190,13 +192,13 @@ describe('reading HTML mail', () => {
     expect(content).to.equal('\\[x\\](http://e) \\*a\\* \\`b\\` \\_c\\_\n\n[t\\]](https://e/a%20b%29)');
   });
 
-  it('reads no more than it may, and what it read begins what is read of more', async () => {
+  it('reads at most MAX_HTML_CHARS and says that it cut the rest', async () => {
     const { content, isCut } = await read(`<p>${'word '.repeat(MAX_HTML_CHARS / 4)}</p>`);
     expect(isCut).to.equal(true);
     expect(content.length).to.be.at.most(MAX_HTML_CHARS);
   });
 
-  it('takes little time for the worst', async () => {
+  it('takes bounded time for hostile input', async () => {
     const worst = [
       '<b>',
       '<p>x',
@@ -208,7 +210,7 @@ describe('reading HTML mail', () => {
       `<p style="${String.raw`\'`.repeat(200)}">x`,
     ];
     for (const unit of worst) {
-      // Time of the processor: what else runs on the machine does not count.
+      // Processor time, so that other processes do not count.
       const begin = process.cpuUsage();
       await read(unit.repeat(MAX_HTML_CHARS / unit.length), 'markdown');
       expect(process.cpuUsage(begin).user / 1_000, unit).to.be.below(4_000);

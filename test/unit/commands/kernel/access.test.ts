@@ -24,7 +24,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const caller = (world: World): Caller | null => callerOf(stateOf(world), tokenOf(world), WORLD_NOW);
 
-/** Written down from the contract, not from the code. */
+/** Written from the contract, not from the code. */
 const ROLE_ROWS: Record<Role, readonly string[]> = {
   owner: ORG_SCOPES,
   admin: ORG_SCOPES.filter((scope) => scope !== 'org:manage'),
@@ -36,7 +36,7 @@ const ROLE_ROWS: Record<Role, readonly string[]> = {
 const isLive = (grant: GrantTraits | null): grant is GrantTraits =>
   grant !== null && (grant.expiresAt === null || grant.expiresAt > WORLD_NOW.toISOString());
 
-/** The grants that bound a principal on a mailbox, or null when one that must be there is not. */
+/** The grants that bound a principal on a mailbox, or null when a required one is missing. */
 function bounds({ kind }: World, { grant, ownersGrant }: MailboxTraits): readonly GrantTraits[] | null {
   const needed = kind === 'agent' ? [grant, ownersGrant] : [grant];
   return needed.every(isLive) ? needed : null;
@@ -121,8 +121,8 @@ const lossArbitrary: fc.Arbitrary<(world: World) => World> = fc.oneof(
   })),
 );
 
-describe('effective access', () => {
-  it(`on a mailbox is token ∩ grant ∩ the owner's grant, nothing else ${verifies('contract:3:effective', 'contract:3:agent-cap', 'contract:3:grant-expiry', 'contract:3:effective-grants')}`, () => {
+describe('callerOf', () => {
+  it(`grants on a mailbox the intersection of token, grant and the owner's grant ${verifies('contract:3:effective', 'contract:3:agent-cap', 'contract:3:grant-expiry', 'contract:3:effective-grants')}`, () => {
     fc.assert(
       fc.property(worldArbitrary, (world) => {
         const who = caller(world);
@@ -137,7 +137,7 @@ describe('effective access', () => {
     );
   });
 
-  it(`of the organisation is token ∩ role, for an agent two reads of its owner's at most ${verifies('contract:3:roles', 'contract:3:session-only-scopes')}`, () => {
+  it(`grants on the organisation the intersection of token and role, and at most two of the owner's read scopes to an agent ${verifies('contract:3:roles', 'contract:3:session-only-scopes')}`, () => {
     fc.assert(
       fc.property(worldArbitrary, (world) => {
         const who = caller(world);
@@ -157,7 +157,7 @@ describe('effective access', () => {
     );
   });
 
-  it('is nobody when its person is no member any more, an agent with them', () => {
+  it('returns null when the person is no longer a member, and for their agents', () => {
     fc.assert(
       fc.property(worldArbitrary, (world) => {
         expect(caller(world) === null).to.equal(world.role === null);
@@ -165,7 +165,7 @@ describe('effective access', () => {
     );
   });
 
-  it('is nobody when the agent is unknown or of another organisation', () => {
+  it('returns null when the agent is unknown or of another organisation', () => {
     const state = stateOf(WIDE);
     const agent = state.agents.get('agt_1');
     expect(agent).not.to.equal(undefined);
@@ -174,7 +174,7 @@ describe('effective access', () => {
     expect(callerOf({ ...state, agents: new Map() }, tokenOf(WIDE), WORLD_NOW)).to.equal(null);
   });
 
-  it('reaches the folder roles that every grant on the way allows', () => {
+  it('grants the folder roles that every grant involved allows', () => {
     fc.assert(
       fc.property(worldArbitrary, (world) => {
         const who = caller(world);
@@ -195,7 +195,7 @@ describe('effective access', () => {
     );
   });
 
-  it('never grows when something is taken away', () => {
+  it('never grants more when something is taken away', () => {
     fc.assert(
       fc.property(worldArbitrary, lossArbitrary, (world, lose) => {
         const before = caller(world);
@@ -216,7 +216,7 @@ describe('effective access', () => {
     );
   });
 
-  it(`sees as held what is held somewhere, and no more ${verifies('contract:3:scopes-closed')}`, () => {
+  it(`lists as scopes exactly those held on the organisation or some mailbox ${verifies('contract:3:scopes-closed')}`, () => {
     fc.assert(
       fc.property(worldArbitrary, (world) => {
         const who = caller(world);
@@ -227,7 +227,7 @@ describe('effective access', () => {
     );
   });
 
-  it(`takes the kind of actor from the credential ${verifies('contract:2:actor-kind')}`, () => {
+  it(`derives the kind of actor from the credential ${verifies('contract:2:actor-kind')}`, () => {
     expect(caller(WIDE)).to.deep.include({ actor: 'agent', onBehalfOf: 'usr_1', role: null });
     expect(caller({ ...WIDE, kind: 'user' })).to.deep.include({
       actor: 'delegated',
@@ -236,7 +236,7 @@ describe('effective access', () => {
     });
   });
 
-  it('manages every mailbox as owner or admin, unless the token is bound to some', () => {
+  it('lets an owner or admin manage every mailbox unless the token is bound to some', () => {
     const manages = (change: Partial<World>): boolean => {
       const who = caller({ ...WIDE, kind: 'user', ...change });
       return who !== null && managesEveryMailbox(who);

@@ -59,7 +59,7 @@ const refusalOn = (mailbox_id: string, asked: Capability, change: Partial<World>
 };
 
 describe('authorize', () => {
-  it(`knows a mailbox without a grant as little as one that does not exist ${verifies('contract:3:foreign-404')}`, () => {
+  it(`reports not_found when the mailbox has no grant, as for one that does not exist ${verifies('contract:3:foreign-404')}`, () => {
     const unknown = { code: 'not_found', required: undefined };
     for (const id of ['mbx_1', 'mbx_2', 'mbx_none', '__proto__']) {
       expect(refusalOn(id, onMailbox('messages:read')), id).to.deep.equal(unknown);
@@ -67,7 +67,7 @@ describe('authorize', () => {
     }
   });
 
-  it(`names the verb a grant lacks ${verifies('contract:3:verb-missing', 'contract:13:insufficient-scope', 'contract:3:insufficient-scope')}`, () => {
+  it(`names the scope that a grant lacks ${verifies('contract:3:verb-missing', 'contract:13:insufficient-scope', 'contract:3:insufficient-scope')}`, () => {
     expect(refusalOn('mbx_0', onMailbox('messages:move'))).to.equal(null);
     expect(refusalOn('mbx_0', onMailbox('messages:trash'))).to.deep.equal({
       code: 'insufficient_scope',
@@ -75,7 +75,7 @@ describe('authorize', () => {
     });
   });
 
-  it(`wants every scope the input needs, and names all that is missing ${verifies('contract:3:all-needed-first')}`, () => {
+  it(`requires every scope the input needs, and names all that are missing ${verifies('contract:3:all-needed-first')}`, () => {
     const asked = capability({
       any: ['messages:move', 'messages:trash'],
       mailbox: (input) => input.mailbox_id,
@@ -87,7 +87,7 @@ describe('authorize', () => {
     });
   });
 
-  it('lets owners and admins administer every mailbox of theirs, but read no mail', () => {
+  it('lets owners and admins administer every mailbox, but read no mail', () => {
     for (const role of ['owner', 'admin'] as const) {
       expect(refusalOn('mbx_1', onMailbox('mailboxes:manage'), { role })).to.equal(null);
       expect(refusalOn('mbx_1', onMailbox('messages:read'), { role })).to.include({ code: 'not_found' });
@@ -102,7 +102,7 @@ describe('authorize', () => {
     }
   });
 
-  it('asks a scope of the token before anything of the input is read', () => {
+  it('requires a scope of the token before it reads the input', () => {
     const { caller } = who({ tokenScopes: ['messages:read'] });
     expect(
       refusal(() => {
@@ -124,7 +124,7 @@ describe('authorize', () => {
     ).to.equal(null);
   });
 
-  it(`names all that this input needs, and only that ${verifies('contract:13:lacking-scopes')}`, () => {
+  it(`names exactly the scopes that this input needs ${verifies('contract:13:lacking-scopes')}`, () => {
     const { caller } = who({ tokenScopes: ['mailboxes:read'] });
     const acting = capabilities.find(({ name }) => name === 'email_act');
     if (acting === undefined) throw new Error('no email_act');
@@ -163,7 +163,7 @@ describe('authorize', () => {
     );
   });
 
-  it('says nothing of grants to a token that holds the scope: an unseen mailbox stays unknown', () => {
+  it('reports not_found for a mailbox without a grant when the token holds the scope', () => {
     const mailboxes = WORLD.mailboxes.map((mailbox) => ({ ...mailbox, grant: null }));
     const { caller } = who({ mailboxes });
     expect(
@@ -174,7 +174,7 @@ describe('authorize', () => {
     expect(refusalOn('mbx_0', onMailbox('messages:read'), { mailboxes })).to.include({ code: 'not_found' });
   });
 
-  it('shows a capability whose scope is held anywhere', () => {
+  it('allows a capability whose scope is held anywhere', () => {
     const { caller } = who();
     expect(mayCall(caller, onMailbox('messages:trash', 'messages:move'))).to.equal(true);
     expect(mayCall(caller, onMailbox('messages:trash'))).to.equal(false);

@@ -10,8 +10,8 @@ const mailbox = {
   detectedRoles: { all_mail: 1, flagged: 2, important: 4, inbox: 5, trash: 6 },
 };
 
-describe('the home of a message with labels', () => {
-  it(`is INBOX before other folders, and these before views of what lies elsewhere ${verifies('contract:4:gmail-one-item')}`, () => {
+describe('canonical folder', () => {
+  it(`is INBOX before other folders, and these before flagged, important and all mail ${verifies('contract:4:gmail-one-item')}`, () => {
     expect(inHomeOrder(mailbox, folders).map(({ path }) => path)).to.deep.equal([
       'INBOX',
       'Work',
@@ -22,7 +22,7 @@ describe('the home of a message with labels', () => {
     ]);
   });
 
-  it('is the first of the folders searched that it lies in', () => {
+  it('is the first searched folder that shows the message', () => {
     expect(isHome(5, [1, 3], [5, 3, 1])).to.equal(true);
     expect(isHome(3, [1, 5], [5, 3, 1])).to.equal(false);
     expect(isHome(3, [1, 5], [3, 1])).to.equal(true);

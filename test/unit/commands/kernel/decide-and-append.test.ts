@@ -49,7 +49,7 @@ describe('decideAndAppend', () => {
     events = new MemoryEventStore(() => clock.now());
   });
 
-  it('decides on the state as it is and tells the state after', async () => {
+  it('decides on the current state and returns the state after', async () => {
     expect(await count()).to.deep.include({ state: 1 });
     const { state, appended, position } = await count();
     expect(state).to.equal(2);
@@ -62,26 +62,26 @@ describe('decideAndAppend', () => {
     });
   });
 
-  it('adds nothing when there is nothing to add', async () => {
+  it('appends nothing when the decision has no events', async () => {
     const { position } = await count();
     expect(await count(1)).to.deep.equal({ state: 1, appended: null, position });
     expect(events.all).to.have.length(1);
   });
 
-  it('decides anew when another writer was first, so that no decision rests on a state that was not', async () => {
+  it('decides again when another writer appended first', async () => {
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => count(3)));
     expect(outcomes.filter(({ appended }) => appended !== null)).to.have.length(3);
     expect((await loadAggregate(events, counter, 'c')).state).to.equal(3);
     expect(events.attempts.length).to.be.above(3);
   });
 
-  it('gives up as overloaded when it is never first', async () => {
+  it('fails as overloaded when another writer is always first', async () => {
     let decided = 0;
     const racing = decideAndAppend(writer(), AUTHOR, counter, {
       id: 'c',
       decide: (sum) => {
         decided += 1;
-        // Another writer is always faster: its append is on its way before ours.
+        // Another writer is always faster, because its append is sent first.
         void appendFacts(writer(), AUTHOR, {
           stream: 'counter-c',
           expected: sum === 0 ? 'no-stream' : BigInt(sum - 1),
@@ -108,7 +108,7 @@ describe('decideAndAppend', () => {
     expect(events.attempts).to.deep.equal([]);
   });
 
-  it('gives every attempt event ids of its own: a refused one is never taken for a repeat', async () => {
+  it('gives every attempt its own event ids, so that a refused one is not taken for a repeat', async () => {
     await Promise.all([count(), count(), count()]);
     const ids = events.attempts.flatMap((attempt) => attempt.events.map(({ id }) => id));
     expect(ids.length).to.be.above(3);
@@ -118,7 +118,7 @@ describe('decideAndAppend', () => {
     ).to.equal(true);
   });
 
-  it('gives the same attempt the same ids, each event its own: the identical append may be resent', async () => {
+  it('gives the same attempt the same ids, so that it can be sent again', async () => {
     const ids = { ...randomIds, newUuid: () => '00000000-0000-4000-8000-000000000001' };
     const append = {
       stream: 'counter-c',
@@ -135,13 +135,13 @@ describe('decideAndAppend', () => {
     expect(new Set(events.all.map(({ id }) => id)).size).to.equal(4);
   });
 
-  it(`salts every event for itself, and a resent append is the same to the byte ${verifies('contract:12:salt')}`, async () => {
+  it(`salts every event separately, and sends identical bytes again ${verifies('contract:12:salt')}`, async () => {
     const sent: unknown[] = [];
     const lost = {
       ...writer(),
       events: Object.assign(Object.create(events) as MemoryEventStore, {
         append: async (...append: Parameters<MemoryEventStore['append']>) => {
-          // The first answer is lost: what a client of the store does then is to send the same again.
+          // The first answer is lost, and a client of the store then sends the same append again.
           sent.push(JSON.stringify(append[2]), JSON.stringify(append[2]));
           await events.append(...append);
           return await events.append(...append);
@@ -160,7 +160,7 @@ describe('decideAndAppend', () => {
     expect(salts[0]).not.to.deep.equal(salts[1]);
   });
 
-  it('says in the envelope which mailbox, approval and session an event is about', async () => {
+  it('puts mailbox, approval and session of an event in the envelope', async () => {
     const About = defineEvent({
       type: 'About',
       summary: 'It names a mailbox.',
@@ -181,7 +181,7 @@ describe('decideAndAppend', () => {
     });
   });
 
-  it('refuses facts that break their schema or are none of the stream, before anything is written', async () => {
+  it('refuses invalid or unknown facts before it appends anything', async () => {
     const append = (facts: readonly { type: string; data: unknown }[]) =>
       rejection(
         appendFacts(writer(), AUTHOR, {
@@ -213,7 +213,7 @@ describe('decideAndAppend', () => {
   });
 });
 
-describe('stored events', () => {
+describe('readEvent', () => {
   const metadata = (v: number) => ({
     v,
     org_id: null,
@@ -236,29 +236,29 @@ describe('stored events', () => {
   });
   const read = (event: StoredEvent) => readEvent(counter.catalogue, event)?.data;
 
-  it('of every version are read as the newest', () => {
+  it('reads every version as the newest', () => {
     expect(read(stored(1, { by: 2 }))).to.deep.equal({ amount: 2, unit: 'one' });
     expect(read(stored(2, { by: 2, unit: 'dozen' }))).to.deep.equal({ amount: 2, unit: 'dozen' });
     expect(read(stored(3, { amount: 2, unit: 'dozen' }))).to.deep.equal({ amount: 2, unit: 'dozen' });
   });
 
-  it('keep their bytes: an upcast changes a copy', () => {
+  it('leaves the stored event unchanged', () => {
     const event = stored(1, { by: 2 });
     read(event);
     expect(event.data).to.deep.equal({ by: 2 });
   });
 
-  it('that do not fit are never guessed at', () => {
+  it('throws when an event does not fit its schema or version', () => {
     expect(() => read(stored(3, { by: 2 }))).to.throw();
     expect(() => read(stored(4, { amount: 2, unit: 'one', sign: -1 }))).to.throw('newer');
     expect(() => read({ ...stored(3, { amount: 2, unit: 'one' }), metadata: {} })).to.throw();
   });
 
-  it('of a type the stream does not know are passed over', () => {
+  it('returns null when the stream does not know the type', () => {
     expect(readEvent(counter.catalogue, stored(1, {}, 'Renamed'))).to.equal(null);
   });
 
-  it('have one definition for each name', () => {
+  it('refuses a catalogue with two events of one name', () => {
     expect(() => catalogueOf([Renamed, Counted, Renamed])).to.throw('two events are called Renamed');
   });
 });

@@ -7,8 +7,8 @@ import {
   folderOfRole,
   resolveFolder,
   roleOfFolder,
+  searchedFolders,
 } from '../../../../commands/kernel/folders.ts';
-import { searchedFolders } from '../../../../commands/kernel/searched-folders.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -38,8 +38,8 @@ const refusal = (work: () => unknown): GatewayError => {
   throw new Error('not refused');
 };
 
-describe('folder arguments', () => {
-  it(`are roles, spam being junk ${verifies('contract:4:folder-words')}`, () => {
+describe('resolveFolder', () => {
+  it(`accepts roles, with spam meaning junk ${verifies('contract:4:folder-words')}`, () => {
     expect(resolve('archive')).to.deep.equal({ number: 2, path: 'Archive' });
     expect(resolve('spam')).to.deep.equal({ number: 5, path: 'junk' });
     expect(refusal(() => resolve('sent'))).to.deep.include({
@@ -48,14 +48,14 @@ describe('folder arguments', () => {
     });
   });
 
-  it(`are ids of this mailbox only ${verifies('contract:4:folder-words', 'contract:1:locator-mailbox')}`, () => {
+  it(`accepts ids of this mailbox only ${verifies('contract:4:folder-words', 'contract:1:locator-mailbox')}`, () => {
     expect(resolve(locators.folder(5, 2))).to.deep.equal({ number: 2, path: 'Archive' });
     for (const id of [locators.folder(6, 2), locators.folder(5, 99), 'fld_forged', locators.folder(5, 4)]) {
       expect(refusal(() => resolve(id))).to.include({ code: 'not_found' });
     }
   });
 
-  it(`are exact paths, forced by path:, and INBOX in any case ${verifies('contract:4:folder-words', 'contract:4:folder-path-prefix')}`, () => {
+  it(`accepts exact paths, forced by path:, and INBOX in any case ${verifies('contract:4:folder-words', 'contract:4:folder-path-prefix')}`, () => {
     expect(resolve('Archive').number).to.equal(2);
     expect(resolve('path:junk').number).to.equal(5);
     expect(resolve('path:fld_strange').number).to.equal(6);
@@ -67,26 +67,26 @@ describe('folder arguments', () => {
     }
   });
 
-  it('are one folder that can hold messages', () => {
+  it('requires one folder that can hold messages', () => {
     expect(refusal(() => resolve('all'))).to.include({ code: 'invalid_request' });
     expect(refusal(() => resolve('Lists'))).to.include({ code: 'conflict' });
     expect(allSelectable(mailbox).map(({ number }) => number)).to.deep.equal([1, 2, 5, 6]);
   });
 });
 
-describe('roles of folders', () => {
-  it('are those a person mapped, then those detected, of folders that are there', () => {
+describe('effectiveRoles', () => {
+  it('prefers mapped roles to detected ones, and skips missing folders', () => {
     expect(effectiveRoles(mailbox)).to.deep.equal({ inbox: 1, junk: 5, archive: 2, all_mail: 2 });
     expect(refusal(() => folderOfRole(mailbox, 'trash'))).to.include({ code: 'folder_role_missing' });
   });
 
-  it('are one per folder', () => {
+  it('assigns one role per folder', () => {
     expect(roleOfFolder(mailbox, 2)).to.equal('archive');
     expect(roleOfFolder(mailbox, 6)).to.equal(null);
   });
 });
 
-describe('a mailbox whose folders are not known yet', () => {
+describe('searchedFolders before the folder list is known', () => {
   const waiting = (state: string, awaitsAuthorization = false): MailboxEntry => ({
     ...mailbox,
     folders: [],
@@ -103,7 +103,7 @@ describe('a mailbox whose folders are not known yet', () => {
   ];
 
   for (const state of ['pending', 'connecting', 'syncing', 'connection_failed', 'degraded']) {
-    it(`is not available while it is ${state}, whatever folder is asked for`, () => {
+    it(`fails with mailbox_unavailable when the mailbox is ${state}`, () => {
       for (const { code, retryAfterSeconds } of asked(waiting(state))) {
         expect(code).to.equal('mailbox_unavailable');
         expect(retryAfterSeconds).to.be.greaterThan(0);
@@ -111,7 +111,7 @@ describe('a mailbox whose folders are not known yet', () => {
     });
   }
 
-  it('needs other credentials where they are refused or missing, and says when it is paused', () => {
+  it('fails with mailbox_auth_failed when credentials are refused or missing, and with conflict when paused', () => {
     for (const { code } of asked(waiting('auth_failed'))) expect(code).to.equal('mailbox_auth_failed');
     for (const { code } of asked(waiting('pending', true))) expect(code).to.equal('mailbox_auth_failed');
     for (const { code } of asked(waiting('paused'))) expect(code).to.equal('conflict');

@@ -3,15 +3,15 @@ import { holdLease, LeaseLost } from '../../../../commands/kernel/hold-lease.ts'
 import { memoryLeases } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
-describe('a held lease', () => {
-  it('has one holder of all that ask at once, in one process and in several', async () => {
+describe('holdLease', () => {
+  it('gives the lease to one of many callers in one process and in several', async () => {
     const table = new Map<string, string>();
     const runs = [memoryLeases('run_1', table), memoryLeases('run_2', table)];
     const asked = await Promise.all([...runs, ...runs, ...runs].map((leases) => holdLease(leases, 'opn_1')));
     expect(asked.filter((lease) => lease !== null)).to.have.length(1);
   });
 
-  it('is free again after its release, and only then', async () => {
+  it('frees the lease on release, not before', async () => {
     const leases = memoryLeases('run_1');
     const first = await holdLease(leases, 'opn_1');
     expect(await holdLease(leases, 'opn_1')).to.equal(null);
@@ -21,13 +21,13 @@ describe('a held lease', () => {
     expect(await holdLease(leases, 'opn_1')).not.to.equal(null);
   });
 
-  it('stays with another process that has it', async () => {
+  it('returns null when another process holds the lease', async () => {
     const table = new Map([['opn_1', 'run_2']]);
     expect(await holdLease(memoryLeases('run_1', table), 'opn_1')).to.equal(null);
     expect(table.get('opn_1')).to.equal('run_2');
   });
 
-  it('lets nothing be done once somebody else may have it', async () => {
+  it('throws LeaseLost when another process has taken the lease', async () => {
     const table = new Map<string, string>();
     const lease = await holdLease(memoryLeases('run_1', table), 'opn_1');
     lease?.assertHeld();
@@ -35,7 +35,7 @@ describe('a held lease', () => {
     expect(() => lease?.assertHeld()).to.throw(LeaseLost);
   });
 
-  it('is not kept when the database fails', async () => {
+  it('keeps no lease when the database fails', async () => {
     const working = memoryLeases('run_1');
     let isAway = true;
     const leases = {

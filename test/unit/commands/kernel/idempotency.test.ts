@@ -23,8 +23,8 @@ const json = fc
   .jsonValue({ maxDepth: 4, noUnicodeString: false })
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 
-describe('canonical JSON', () => {
-  it('means the same as what it was made of', () => {
+describe('canonicalJson', () => {
+  it('parses to the value it was made of', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(JSON.parse(canonicalJson(value))).to.deep.equal(value);
@@ -32,7 +32,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('does not know the order of members', () => {
+  it('ignores the order of members', () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(canonicalJson(reversed(value))).to.equal(canonicalJson(value));
@@ -40,7 +40,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('tells different values apart', () => {
+  it('differs when the values differ', () => {
     fc.assert(
       fc.property(json, json, (a, b) => {
         const isSame = isDeepStrictEqual(a, b);
@@ -56,7 +56,7 @@ describe('canonical JSON', () => {
   });
 });
 
-describe('an Idempotency-Key', () => {
+describe('Idempotency-Key', () => {
   it(`is 1 to 255 visible ASCII characters ${verifies('contract:14:key-form')}`, () => {
     const visible = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -75,14 +75,14 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it(`stands for capability and input, whatever the order of fields ${verifies('contract:14:fingerprint')}`, () => {
+  it(`identifies capability and input, whatever the order of fields ${verifies('contract:14:fingerprint')}`, () => {
     const print = fingerprintOf('move', { message_ids: ['a', 'b'], folder: 'archive' });
     expect(fingerprintOf('move', { folder: 'archive', message_ids: ['a', 'b'] })).to.equal(print);
     expect(fingerprintOf('copy', { folder: 'archive', message_ids: ['a', 'b'] })).not.to.equal(print);
     expect(fingerprintOf('move', { folder: 'archive', message_ids: ['b', 'a'] })).not.to.equal(print);
   });
 
-  it(`gives one id in its organisation and principal, another in any other ${verifies('contract:14:key-scope', 'contract:1:id-from-key')}`, () => {
+  it(`derives one id in its organisation and principal, and another in any other ${verifies('contract:14:key-scope', 'contract:1:id-from-key')}`, () => {
     const ids = createIds(randomKey(), new ManualClock());
     const id = ids.idForKey('opn', 'org_1', 'usr_1', 'key');
     expect(id).to.match(/^opn_[0-9a-hjkmnp-tv-z]{26}$/);

@@ -10,8 +10,8 @@ const told = (schema: z.ZodType, input: unknown): string[] =>
 const field = (schema: z.ZodType, value?: unknown): string | undefined =>
   told(z.strictObject({ x: schema }), value === undefined ? {} : { x: value })[0];
 
-describe('what is wrong with input', () => {
-  it(`is said in sentences of ours, for the path before them ${verifies('contract:13:sentences')}`, () => {
+describe('input issues', () => {
+  it(`describes each problem in a sentence that follows its path ${verifies('contract:13:sentences')}`, () => {
     expect(field(z.int().min(1).max(10), 11)).to.equal('x: must be 1 to 10');
     expect(field(z.int().min(1).max(10), 0)).to.equal('x: must be 1 to 10');
     expect(field(z.int().min(3), 2)).to.equal('x: must be at least 3');
@@ -37,14 +37,14 @@ describe('what is wrong with input', () => {
     );
   });
 
-  it('names the fields that are known where one is not', () => {
+  it('lists the known fields when one is unknown', () => {
     expect(told(FilterSchema, { form: 'a@example.com' })[0]).to.match(
       /^form: is not known here; remove it or correct its spelling\. Known are: seen, .*from_contains, .*all, not\.$/,
     );
     expect(told(FilterSchema, { any: [{ form: 'a' }, { seen: 1 }] })).to.have.length(2);
   });
 
-  it('is that of the shape that was meant, where there are several', () => {
+  it('describes the intended shape when the schema has several', () => {
     const Attachment = z.union([
       z.strictObject({ upload_id: z.string() }),
       z.strictObject({ filename: z.string(), content_base64: z.string() }),
@@ -60,7 +60,7 @@ describe('what is wrong with input', () => {
     expect(told(Action, { type: 'fly' })).to.deep.equal(['type: must be one of move, copy']);
   });
 
-  it(`tells what an attachment or an address may be, and where a set_flags says nothing ${verifies('contract:13:sentences')}`, () => {
+  it(`describes what an attachment, an address and set_flags may contain ${verifies('contract:13:sentences')}`, () => {
     const toolOf = (name: string): z.ZodType => {
       const found = capabilities.find((capability) => capability.name === name);
       if (!found) throw new Error(`no ${name}`);
@@ -95,7 +95,7 @@ describe('what is wrong with input', () => {
     ]);
   });
 
-  it('never repeats what was sent, nor speaks as a library does', () => {
+  it("repeats neither the input nor the validation library's messages", () => {
     const values = [undefined, null, 'swordfish', 4_711, true, ['swordfish'], { swordfish: 'swordfish' }];
     for (const { name, input } of capabilities) {
       const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });

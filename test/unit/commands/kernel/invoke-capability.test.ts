@@ -14,7 +14,7 @@ interface Probe {
   readonly ran: unknown[];
 }
 
-/** A capability that notes what it was given and answers, or fails, as it is told. */
+/** A capability that records its input, and answers or fails as configured. */
 function probe(change: Partial<Capability> = {}, answer: () => unknown = () => ({ ok: true })): Probe {
   const ran: unknown[] = [];
   const capability = defineCapability({
@@ -39,7 +39,7 @@ function probe(change: Partial<Capability> = {}, answer: () => unknown = () => (
 
 const MAILBOX_ID = `mbx_${'0'.repeat(26)}`;
 
-describe('invoking a capability', () => {
+describe('invokeCapability', () => {
   let gateway: MemoryGateway;
   let recorded: AccessEntry[];
   let isStoreAway: boolean;
@@ -68,10 +68,11 @@ describe('invoking a capability', () => {
       throw new GatewayError(code, 'Refused.');
     }).capability;
 
-  it('gives the handler parsed input and hands its answer out', async () => {
+  it('passes parsed input to the handler and returns its answer', async () => {
     const { capability, ran } = probe();
     expect(await gateway.invoke(capability, {})).to.deep.equal({
       output: { ok: true },
+      json: null,
       position: null,
       replayed: false,
       stale: false,
@@ -79,7 +80,7 @@ describe('invoking a capability', () => {
     expect(ran).to.deep.equal([{ secret: 'none' }]);
   });
 
-  it(`refuses bad input by path and code, never with what was sent ${verifies('contract:13:issues', 'contract:0:unknown-fields')}`, async () => {
+  it(`refuses bad input by path and code, without the values ${verifies('contract:13:issues', 'contract:0:unknown-fields')}`, async () => {
     const { capability, ran } = probe();
     const error = await rejection(gateway.invoke(capability, { secret: 'hunter2', cardinalty: 1 }));
     if (!(error instanceof GatewayError)) throw error;
@@ -93,7 +94,7 @@ describe('invoking a capability', () => {
     expect(ran).to.deep.equal([]);
   });
 
-  it('asks for scopes before it looks at the input', async () => {
+  it('requires scopes before it reads the input', async () => {
     const { capability } = probe({ access: { any: ['org:manage'] } });
     const tokens = [...gateway.ports.directory.state.tokens.values()];
     const token = tokens.find(({ principalKind }) => principalKind === 'agent')?.id ?? '';
@@ -101,7 +102,7 @@ describe('invoking a capability', () => {
     expect(await rejection(refused)).to.include({ code: 'insufficient_scope' });
   });
 
-  it(`records the refusals that are worth it, one event each, and no others ${verifies('contract:12:denials', 'contract:12:not-recorded')}`, async () => {
+  it(`records one event per refusal that is worth recording, and no others ${verifies('contract:12:denials', 'contract:12:not-recorded')}`, async () => {
     for (const code of Object.keys(ERROR_TABLE) as ErrorCode[]) {
       recorded = [];
       await rejection(gateway.invoke(failing(code), { mailbox_id: MAILBOX_ID }));
@@ -116,7 +117,7 @@ describe('invoking a capability', () => {
     }
   });
 
-  it(`writes nothing of what a caller put where an id belongs ${verifies('contract:12:nothing-of-mail')}`, async () => {
+  it(`records no text that a caller sent in place of an id ${verifies('contract:12:nothing-of-mail')}`, async () => {
     for (const mailbox_id of ['<1@example.org>', 'anna@example.com', 'mbx_1', undefined]) {
       recorded = [];
       await rejection(gateway.invoke(failing('not_found'), { mailbox_id }));
@@ -126,7 +127,7 @@ describe('invoking a capability', () => {
     }
   });
 
-  it(`records a denial of the policy as an event of its own, with rule and version ${verifies('contract:11:policy-denied')}`, async () => {
+  it(`records a policy denial as an event with rule and version ${verifies('contract:11:policy-denied')}`, async () => {
     const policy = { decision: 'deny', rule_id: 'no-mail', version: 3 };
     for (const [code, type] of [
       ['policy_denied', 'PolicyDenied'],
@@ -144,13 +145,13 @@ describe('invoking a capability', () => {
     expect(eventCatalogue.get('PolicyDenied')?.publicName).to.equal('policy.denied');
   });
 
-  it(`still answers a refusal that cannot be recorded, and counts it ${verifies('contract:12:store-down')}`, async () => {
+  it(`answers and counts a refusal when it cannot be recorded ${verifies('contract:12:store-down')}`, async () => {
     isStoreAway = true;
     expect(await rejection(gateway.invoke(failing('not_found'), {}))).to.include({ code: 'not_found' });
     expect(counted).to.deep.equal(['not_found store-away']);
   });
 
-  it(`answers no text of a body that could not be recorded as read ${verifies('contract:12:store-down', 'contract:12:body-reads')}`, async () => {
+  it(`returns no body text when the read cannot be recorded ${verifies('contract:12:store-down', 'contract:12:body-reads')}`, async () => {
     const reading = probe();
     const capability: Capability = {
       ...reading.capability,
@@ -167,7 +168,7 @@ describe('invoking a capability', () => {
     expect(await rejection(gateway.invoke(capability, {}))).to.include({ code: 'store_unavailable' });
   });
 
-  it('checks the form of a key, and that one is there where it is needed, before anything runs', async () => {
+  it('requires a well-formed key, where one is needed, before anything runs', async () => {
     const { capability, ran } = probe({ idempotency: { kind: 'operation', required: () => true } });
     expect(await rejection(gateway.invoke(capability, {}))).to.include({ code: 'idempotency_key_required' });
     expect(await rejection(gateway.invoke(capability, {}, { key: 'two words' }))).to.include({
@@ -178,7 +179,7 @@ describe('invoking a capability', () => {
     expect(ran).to.have.length(1);
   });
 
-  it(`means the same by a key on both faces ${verifies('contract:14:faces-share')}`, async () => {
+  it(`computes the same fingerprint on REST and MCP ${verifies('contract:14:faces-share')}`, async () => {
     const prints: string[] = [];
     const { capability } = probe({ idempotency: { kind: 'operation', required: () => true } });
     const noting: Capability = {
@@ -213,7 +214,7 @@ describe('invoking a capability', () => {
     expect(prints.every((print) => print.length >= 32)).to.equal(true);
   });
 
-  it('tells the newest of the positions it wrote', async () => {
+  it('returns the newest position it wrote', async () => {
     const { capability } = probe();
     const noting: Capability = {
       ...capability,
@@ -225,7 +226,21 @@ describe('invoking a capability', () => {
     expect((await gateway.invoke(noting, {})).position).to.equal(9n);
   });
 
-  it('finds an answer that breaks its schema: an error in tests, a log line otherwise', async () => {
+  it('answers with the JSON a handler noted, and without a second look at its output', async () => {
+    const { capability } = probe();
+    const noting: Capability = {
+      ...capability,
+      handle: (_, context) => {
+        context.noteJson('{"ok":"checked before"}');
+        return Promise.resolve({ ok: 'checked before' });
+      },
+    };
+    const { output, json } = await gateway.invoke(noting, {});
+    expect(output).to.deep.equal({ ok: 'checked before' });
+    expect(json).to.equal('{"ok":"checked before"}');
+  });
+
+  it('reports an answer that breaks its schema: an error in tests, a log line otherwise', async () => {
     const { capability } = probe({}, () => ({ ok: 'yes' }));
     expect((await rejection(gateway.invoke(capability, {}))).message).to.contain('probe breaks its schema');
     const lines: string[] = [];

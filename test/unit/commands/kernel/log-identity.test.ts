@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { identifyLog } from '../../../../commands/kernel/log-identity.ts';
 import { memoryPorts } from '../../../support/worlds/memory-gateway.ts';
 
-describe('the id of a log', () => {
-  it('is given once and found by every process, also by many that start at once', async () => {
+describe('identifyLog', () => {
+  it('names a log once, also when many processes start at once', async () => {
     const { ports, events } = memoryPorts();
     const ids = await Promise.all(Array.from({ length: 5 }, () => identifyLog(ports)));
     expect(new Set(ids).size).to.equal(1);
@@ -12,7 +12,7 @@ describe('the id of a log', () => {
     expect(events.all.map(({ type }) => type)).to.deep.equal(['LogNamed']);
   });
 
-  it('differs from log to log', async () => {
+  it('names each log differently', async () => {
     const [one, other] = [memoryPorts(), memoryPorts()];
     expect(await identifyLog(one.ports)).not.to.equal(await identifyLog(other.ports));
   });

@@ -7,14 +7,14 @@ import { rawBytes, ReceivedPart } from '../../../../commands/kernel/received-par
 
 const ref: MessageRef = { folder: { number: 1, path: 'INBOX' }, uidValidity: 1, uid: 1 };
 
-/** A mail server with one message, and how many connections of it are lent. */
+/** A mail server with one message, and the number of its borrowed connections. */
 class OneMessage implements Pick<MailPort, 'withMailbox'> {
   readonly #bytes: Buffer;
   lent = 0;
   borrowed = 0;
-  /** Bytes handed out. */
+  /** Bytes read. */
   read = 0;
-  /** Refuses so many times to lend a connection. */
+  /** Refuses a connection this many times. */
   busy = 0;
   isGone = false;
 
@@ -53,8 +53,8 @@ async function whole(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(read);
 }
 
-describe('bytes of received mail', () => {
-  it('come whole and in order, from any place, on few borrowed connections', async () => {
+describe('ReceivedPart', () => {
+  it('yields all bytes in order from any offset, over few borrowed connections', async () => {
     const mail = new OneMessage(TEN_MIB);
     expect((await whole(rawBytes(sourceOf(mail), null))).equals(TEN_MIB)).to.equal(true);
     expect(mail.borrowed).to.be.within(2, 5);
@@ -65,7 +65,7 @@ describe('bytes of received mail', () => {
     expect(mail.lent).to.equal(0);
   });
 
-  it('are not read ahead of their reader, and hold no connection for one that is slow or gone', async () => {
+  it('reads nothing ahead, and frees the connection when the reader is slow or gone', async () => {
     const mail = new OneMessage(TEN_MIB);
     const pieces = rawBytes(sourceOf(mail), null);
     const first = await pieces.next();
@@ -80,7 +80,7 @@ describe('bytes of received mail', () => {
     expect(mail.read).to.be.below(1_000_000);
   });
 
-  it('wait for a connection when all are busy, though not for ever', async () => {
+  it('waits for a connection when all are busy, then fails as overloaded', async () => {
     const mail = new OneMessage(TEN_MIB);
     mail.busy = 3;
     expect((await whole(rawBytes(sourceOf(mail), null))).length).to.equal(TEN_MIB.length);
@@ -89,7 +89,7 @@ describe('bytes of received mail', () => {
     expect(refusal).to.have.property('code', 'overloaded');
   });
 
-  it('say so when the message goes away meanwhile', async () => {
+  it('fails with message_stale when the message disappears during the read', async () => {
     const mail = new OneMessage(TEN_MIB);
     const pieces = rawBytes(sourceOf(mail), null);
     await pieces.next();
@@ -99,7 +99,7 @@ describe('bytes of received mail', () => {
     expect(mail.lent).to.equal(0);
   });
 
-  it('are decoded from any place, later ones without beginning at the front again', async () => {
+  it('decodes from any offset, and later offsets without starting at the beginning', async () => {
     const encoded = Buffer.from(TEN_MIB.toString('base64').replaceAll(/.{76}/g, '$&\r\n'));
     const mail = new OneMessage(encoded);
     const part = new ReceivedPart({

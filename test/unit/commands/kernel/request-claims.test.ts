@@ -10,10 +10,10 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { type ThingMaker, thingMaker } from '../../../support/fakes/claiming-capability.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** What is thrown when a process dies: no refusal, nothing recorded. */
+/** Thrown in place of a process that dies: it is no refusal, and nothing is recorded. */
 const CRASH = new Error('the process was killed');
 
-describe('a claimed request', () => {
+describe('request claims', () => {
   let gateway: MemoryGateway;
   let maker: ThingMaker;
   /** Who holds which lease, of this run and of others. */
@@ -35,7 +35,7 @@ describe('a claimed request', () => {
   const claims = () =>
     gateway.events.all.filter(({ type }) => ['RequestClaimed', 'RequestSettled'].includes(type));
 
-  it(`is replayed with what it made, and made once ${verifies('contract:14:replayed', 'contract:14:accepted')}`, async () => {
+  it(`replays the result of a repeated request, which ran once ${verifies('contract:14:replayed', 'contract:14:accepted')}`, async () => {
     const first = await make();
     const again = await make();
     expect(first.replayed).to.equal(false);
@@ -45,13 +45,13 @@ describe('a claimed request', () => {
     expect(table.size).to.equal(0);
   });
 
-  it('is made each time without a key', async () => {
+  it('runs each request without a key', async () => {
     for (const name of ['a', 'a']) await gateway.call(maker.capability, { name });
     expect(new Set(maker.begun).size).to.equal(2);
     expect(claims()).to.deep.equal([]);
   });
 
-  it(`refuses its key for another body, while it runs and afterwards ${verifies('contract:14:reused')}`, async () => {
+  it(`refuses the key for another body, during the request and afterwards ${verifies('contract:14:reused')}`, async () => {
     let during: ErrorCode | null = null;
     maker.meanwhile = async () => {
       during = await refusalOf(make('b'));
@@ -62,7 +62,7 @@ describe('a claimed request', () => {
     expect(maker.begun).to.have.length(1);
   });
 
-  it(`answers its own repeat with 409 while it runs, and when to come back ${verifies('contract:14:in-progress')}`, async () => {
+  it(`answers a repeat with 409 and a retry delay while the request runs ${verifies('contract:14:in-progress')}`, async () => {
     let during: Error | null = null;
     maker.meanwhile = async () => {
       during = await rejection(make());
@@ -72,7 +72,7 @@ describe('a claimed request', () => {
     expect((await make()).replayed).to.equal(true);
   });
 
-  it(`runs once of ten equal ones at once; the others are told to come back ${verifies('contract:14:one-winner')}`, async () => {
+  it(`runs one of ten equal requests at once; the others get idempotency_in_progress ${verifies('contract:14:one-winner')}`, async () => {
     maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => make()));
     const done = outcomes.filter(({ status }) => status === 'fulfilled');
@@ -86,7 +86,7 @@ describe('a claimed request', () => {
     expect(table.size).to.equal(0);
   });
 
-  it(`runs one of ten others that meet at its key; the rest are told that it is used, not to come back ${verifies('contract:14:reused')}`, async () => {
+  it(`runs one of ten different requests with one key at once; the others get idempotency_key_reused ${verifies('contract:14:reused')}`, async () => {
     maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
     const names = Array.from({ length: 10 }, (_, n) => `body ${String(n)}`);
     const outcomes = await Promise.allSettled(names.map((name) => make(name)));
@@ -98,7 +98,7 @@ describe('a claimed request', () => {
     expect(table.size).to.equal(0);
   });
 
-  it('runs once of two equal ones in two processes', async () => {
+  it('runs one of two equal requests in two processes', async () => {
     maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
     const here = make();
     Object.assign(gateway.ports, { leases: memoryLeases('run_2', table) });
@@ -109,7 +109,7 @@ describe('a claimed request', () => {
     expect(table.size).to.equal(0);
   });
 
-  it('is taken up where it was cut off, under the id it had chosen, once its lease is gone', async () => {
+  it('resumes an interrupted request under the id it had chosen when its lease is gone', async () => {
     maker.meanwhile = () => Promise.reject(CRASH);
     expect(await rejection(make())).to.equal(CRASH);
     maker.meanwhile = () => Promise.resolve();
@@ -121,7 +121,7 @@ describe('a claimed request', () => {
     expect((await make()).replayed).to.equal(true);
   });
 
-  it('waits for the lease of a process that may still be at it', async () => {
+  it('waits for the lease of a process that may still be running', async () => {
     maker.meanwhile = () => Promise.reject(CRASH);
     await rejection(make());
     const stream = claims()[0]?.streamName.replace('operation-', '') ?? '';
@@ -132,7 +132,7 @@ describe('a claimed request', () => {
     expect((await make()).output).to.deep.include({ name: 'a' });
   });
 
-  it('is taken up once when ten come back at once', async () => {
+  it('resumes once when ten repeats arrive at once', async () => {
     maker.meanwhile = () => Promise.reject(CRASH);
     await rejection(make());
     maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
@@ -142,7 +142,7 @@ describe('a claimed request', () => {
     expect(table.size).to.equal(0);
   });
 
-  it('that was cut off after its effect is told as done, and not run again', async () => {
+  it('replays a request that was interrupted after its effect, and does not run it again', async () => {
     const { events } = gateway;
     const append = events.append.bind(events);
     events.append = (stream, expected, written) =>
@@ -154,7 +154,7 @@ describe('a claimed request', () => {
     expect(claims().map(({ type }) => type)).to.deep.equal(['RequestClaimed', 'RequestSettled']);
   });
 
-  it('that was refused after its claim stays refused, and says it is a repeat', async () => {
+  it('replays a refusal that came after the claim', async () => {
     maker.meanwhile = () => Promise.reject(new GatewayError('conflict', 'Taken meanwhile.'));
     const first = await rejection(make());
     maker.meanwhile = () => Promise.resolve();
@@ -165,7 +165,7 @@ describe('a claimed request', () => {
     expect(await refusalOf(make('b'))).to.equal('idempotency_key_reused');
   });
 
-  it(`replays its refusal with the details, sealed in the log ${verifies('contract:14:refusal-details')}`, async () => {
+  it(`replays a refusal with its details, which are sealed in the log ${verifies('contract:14:refusal-details')}`, async () => {
     const details = { message_ids: ['msg_1'], rejected: [{ address: 'bob@example.com' }] };
     maker.meanwhile = () => Promise.reject(new GatewayError('selection_changed', 'It moved.', { details }));
     await rejection(make());
@@ -182,7 +182,7 @@ describe('a claimed request', () => {
     expect(await rejection(make()), 'once its owner is erased').to.deep.include({ ...again, details: {} });
   });
 
-  it('that failed with what may pass is no outcome: the same key goes on', async () => {
+  it('runs the same key again when the failure was temporary', async () => {
     for (const code of [
       'overloaded',
       'mailbox_unavailable',
@@ -201,20 +201,20 @@ describe('a claimed request', () => {
     }
   });
 
-  it(`that was refused before its claim leaves the key free ${verifies('contract:14:refused-frees')}`, async () => {
+  it(`leaves the key free when the request was refused before its claim ${verifies('contract:14:refused-frees')}`, async () => {
     const refused = gateway.invoke(maker.capability, { name: 1 }, { key: 'key-1' });
     expect(await refusalOf(refused)).to.equal('invalid_request');
     expect((await make()).replayed).to.equal(false);
   });
 
-  it('whose result is gone says so instead of making another', async () => {
+  it('answers not_found instead of running again when the result is gone', async () => {
     await make();
     maker.made.clear();
     expect(await refusalOf(make())).to.equal('not_found');
     expect(maker.begun).to.have.length(1);
   });
 
-  it(`shares no key with another principal ${verifies('contract:14:key-scope')}`, async () => {
+  it(`separates the keys of two principals ${verifies('contract:14:key-scope')}`, async () => {
     const { state } = gateway.ports.directory;
     const agentsToken =
       [...state.tokens.values()].find(({ principalKind }) => principalKind === 'agent')?.id ?? '';
@@ -226,7 +226,7 @@ describe('a claimed request', () => {
     expect(second.output).not.to.deep.equal(first.output);
   });
 
-  it('keeps a store that is away from being an outcome', async () => {
+  it('records no outcome when the store is unavailable', async () => {
     gateway.events.away = true;
     expect(await refusalOf(make())).to.equal('store_unavailable');
     gateway.events.comeBack();

@@ -1,11 +1,15 @@
 import { expect } from 'chai';
-import { callerInSession, type Caller } from '../../../../commands/kernel/access.ts';
+import { type Caller, callerInSession } from '../../../../commands/kernel/access.ts';
 import { authorize, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorize.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../../../commands/ports/directory.ts';
-import { callerNow } from '../../../../commands/kernel/live-caller.ts';
-import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/values/scopes.ts';
-import { isSteppedUp, requireFreshPassword, requireSession } from '../../../../commands/kernel/step-up.ts';
+import {
+  callerNow,
+  isSteppedUp,
+  requireFreshPassword,
+  requireSession,
+} from '../../../../commands/kernel/live-caller.ts';
+import { type Role, ROLE_SCOPES, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/values/scopes.ts';
 import { stateOf, type World, WORLD_NOW } from '../../../support/worlds/access-world.ts';
 import { sampleCaller } from '../../../support/worlds/mcp/sample-caller.ts';
 import { thrown } from '../../../support/suite/thrown.ts';
@@ -49,8 +53,8 @@ const codeOf = <Given extends readonly unknown[]>(
   ...given: Given
 ): string => thrown(() => check(...given)).code;
 
-describe('a caller in a session', () => {
-  it(`is a person, with the scopes of the role and of the grants whole ${verifies('contract:2:session-person', 'contract:3:session-scopes')}`, () => {
+describe('callerInSession', () => {
+  it(`returns a person with all scopes of the role and of the grants ${verifies('contract:2:session-person', 'contract:3:session-scopes')}`, () => {
     for (const role of ROLES) {
       const caller = signedIn(role);
       expect(caller).to.deep.include({
@@ -67,7 +71,7 @@ describe('a caller in a session', () => {
     }
   });
 
-  it(`decides and sets policy only while stepped up ${verifies('contract:3:session-scopes')}`, () => {
+  it(`includes the scopes to decide and set policy only while stepped up ${verifies('contract:3:session-scopes')}`, () => {
     for (const role of ROLES) {
       const held = [...signedIn(role, STALE).orgScopes];
       const lasting = ROLE_SCOPES[role].filter((scope) => !SESSION_ONLY_SCOPES.includes(scope));
@@ -75,11 +79,11 @@ describe('a caller in a session', () => {
     }
   });
 
-  it('is nobody without a role', () => {
+  it('returns null for a person without a role', () => {
     expect(callerInSession(stateOf(world(null)), entry(), WORLD_NOW)).to.equal(null);
   });
 
-  it(`is told when the fresh password alone is missing ${verifies('contract:3:step-up-required')}`, () => {
+  it(`leads to step_up_required when only the fresh password is missing ${verifies('contract:3:step-up-required')}`, () => {
     const deciding = capability({ any: ['approvals:decide'] });
     const refusal = (caller: Caller) => codeOf(requireAny, caller, deciding);
     requireAny(signedIn('approver'), deciding);
@@ -91,7 +95,7 @@ describe('a caller in a session', () => {
     expect(isSteppedUp(signedIn('owner'), WORLD_NOW)).to.equal(true);
   });
 
-  it(`needs no scope for what is its own ${verifies('contract:3:own-in-session')}`, () => {
+  it(`needs no scope for the person's own resources ${verifies('contract:3:own-in-session')}`, () => {
     const own = capability({ any: ['tokens:manage'], freeInSession: true });
     const state = stateOf(world('member'));
     requireAny(signedIn('member', STALE), own);
@@ -99,7 +103,7 @@ describe('a caller in a session', () => {
     expect(codeOf(requireAny, sampleCaller(), own)).to.equal('insufficient_scope');
   });
 
-  it(`confirms its password where that is asked, tokens are not asked ${verifies('contract:18:step-up-guards')}`, () => {
+  it(`requires a fresh password where the capability asks for it, but not from tokens ${verifies('contract:18:step-up-guards')}`, () => {
     const guarded = (steppedUp: true | (() => boolean)) => capability({ any: ['tokens:manage'], steppedUp });
     const wants = [true as const, () => true, () => false].map((steppedUp) =>
       wantsFreshPassword(guarded(steppedUp), {}),
@@ -113,7 +117,7 @@ describe('a caller in a session', () => {
     expect(codeOf(requireFreshPassword, stale, { sessions }, WORLD_NOW)).to.equal('step_up_required');
   });
 
-  it(`makes tokens that ask for its password as it does ${verifies('contract:18:step-up-guards')}`, () => {
+  it(`requires the session's fresh password of tokens made from it ${verifies('contract:18:step-up-guards')}`, () => {
     const made = { ...signedIn('owner'), session: null };
     const sessions = (changes: Partial<SessionEntry>) => ({
       sessions: new Map([['ses_1', entry(changes)]]),
@@ -125,13 +129,13 @@ describe('a caller in a session', () => {
     );
   });
 
-  it('alone may call what is only for sessions', () => {
+  it('allows what only sessions may call', () => {
     expect(mayCall(signedIn('auditor', STALE), capability('session'))).to.equal(true);
     expect(mayCall(sampleCaller(), capability('session'))).to.equal(false);
     expect(codeOf(requireAny, sampleCaller(), capability('session'))).to.equal('insufficient_scope');
   });
 
-  it('is asked for again by what takes long', () => {
+  it('is evaluated again during long calls', () => {
     const caller = signedIn('owner');
     const withSession = (changes: Partial<SessionEntry>) => ({
       ...stateOf(world('owner')),

@@ -8,8 +8,8 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const PROGRAM = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)]);
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');
 
-describe('the types of an attachment', () => {
-  it('are told by its leading bytes, of which no more are read than that takes', async () => {
+describe('typesOf', () => {
+  it('detects a type from the leading bytes and reads no more than needed', async () => {
     expect(await sniffedType([PROGRAM])).to.equal('application/x-msdownload');
     expect(await sniffedType([PNG.subarray(0, 5), PNG.subarray(5)])).to.equal('image/png');
     for (const nothing of [[], [Buffer.alloc(0)], [Buffer.from('Hello')]])
@@ -25,7 +25,7 @@ describe('the types of an attachment', () => {
     expect(read).to.equal(5);
   });
 
-  it('are those it is called, those its name stands for and that of its bytes', () => {
+  it('includes the declared type, that of the file name and that of the bytes', () => {
     const types = (filename: string | null, sniffed_type: string | null = null) =>
       typesOf({ content_type: 'text/plain; charset=utf-8', filename, sniffed_type });
     expect(types(null)).to.deep.equal(['text/plain; charset=utf-8']);
@@ -37,7 +37,7 @@ describe('the types of an attachment', () => {
     ).to.deep.equal(['image/png']);
   });
 
-  it(`are each judged by policy, and the strictest holds ${verifies('contract:8:attachment-types')}`, () => {
+  it(`is judged by policy for each type, and the strictest decision holds ${verifies('contract:8:attachment-types')}`, () => {
     const rules = [
       {
         id: 'no-programs',

@@ -9,8 +9,8 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const verdicts = (headers: readonly string[], ...trusted: string[]) =>
   trustedVerdicts(authenticationResultsOf(headers), trusted);
 
-describe(`what receivers found out ${verifies('contract:4:security')}`, () => {
-  it('is taken from the topmost header of a trusted server', () => {
+describe(`authenticationResultsOf ${verifies('contract:4:security')}`, () => {
+  it('uses the topmost header of a trusted server', () => {
     const headers = [
       'other.example; spf=fail',
       'mx.example 1; spf=pass; dmarc=pass',
@@ -21,18 +21,18 @@ describe(`what receivers found out ${verifies('contract:4:security')}`, () => {
     expect(verdicts([], 'mx.example')).to.deep.equal({});
   });
 
-  it('is read past comments, quoted texts, versions and methods that are not known', () => {
+  it('skips comments, quoted strings, versions and unknown methods', () => {
     const header =
       'mx.example; x-new=pass; (a; comment (nested; dkim=pass)) spf/1=softfail (why; spf=pass) smtp.mailfrom="a;dkim=pass"; dkim = NEUTRAL';
     expect(verdicts([header], 'mx.example')).to.deep.equal({ spf: 'softfail', dkim: 'neutral' });
   });
 
-  it('needs one good signature of several, and takes the first word otherwise', () => {
+  it('passes DKIM when one of several signatures passes, else uses the first result', () => {
     expect(verdicts(['m; dkim=fail; dkim=pass; dkim=none'], 'm')).to.deep.equal({ dkim: 'pass' });
     expect(verdicts(['m; dkim=fail; dkim=neutral'], 'm')).to.deep.equal({ dkim: 'fail' });
   });
 
-  it('is nothing where a header says nothing, and never fails', () => {
+  it('returns nothing when a header has no results, and never throws', () => {
     expect(verdicts(['m; none'], 'm')).to.deep.equal({});
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), (headers) => {

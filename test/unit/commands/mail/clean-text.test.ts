@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { cleanText, isCleanText } from '../../../../commands/mail/clean-text.ts';
+import { cleanText, isCleanText } from '../../../../commands/mail/fold-text.ts';
 
-describe('text from header lines', () => {
-  it('holds no control characters and no halves of characters', () => {
+describe('cleanText', () => {
+  it('removes control characters and unpaired surrogates', () => {
     expect(cleanText('a\0b\tc\r\nd\u007f')).to.equal('a b c  d ');
     expect(cleanText('\uD83D!')).to.equal('\uFFFD!');
     expect(cleanText('Größe 😀')).to.equal('Größe 😀');
   });
 
-  it('is clean when there was nothing to clean', () => {
+  it('returns clean text unchanged', () => {
     expect(isCleanText('Größe 😀')).to.equal(true);
     expect(isCleanText('a\u001eb')).to.equal(false);
     expect(isCleanText('\uDE00')).to.equal(false);

@@ -102,17 +102,17 @@ const cases: readonly (readonly [Filter, boolean])[] = [
 
 describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups', 'contract:4:after-before', 'contract:4:folded-matching')}`, () => {
   for (const [filter, expected] of cases) {
-    it(`${JSON.stringify(filter)} is ${String(expected)}`, () => {
+    it(`evaluates ${JSON.stringify(filter)} to ${String(expected)}`, () => {
       expect(matches(message, filter, context)).to.equal(expected);
     });
   }
 
-  it(`knows every key of the filter schema ${verifies('contract:4:filter-keys')}`, () => {
+  it(`covers every key of the filter schema ${verifies('contract:4:filter-keys')}`, () => {
     const everything = Object.fromEntries(FILTER_KEYS.map((key) => [key, 'x']));
     expect([...leafKeys(everything)].sort()).to.deep.equal([...FILTER_KEYS].sort());
   });
 
-  it(`is asked by groups at most four deep, with at most fifty conditions ${verifies('contract:4:filter-groups')}`, () => {
+  it(`accepts groups at most four deep with at most fifty conditions ${verifies('contract:4:filter-groups')}`, () => {
     const nested = (depth: number): Filter => (depth === 0 ? { seen: true } : { not: nested(depth - 1) });
     const wide = (leaves: number): Filter => ({
       seen: true,
@@ -124,7 +124,7 @@ describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups
     }
   });
 
-  it('is not asked for text that no message can hold', () => {
+  it('refuses text that no message can contain', () => {
     for (const value of ['a\0b', '\uD800', 'x\uDC00']) {
       expect(FilterSchema.safeParse({ subject_contains: value }).success).to.equal(false);
       expect(FilterSchema.safeParse({ not: { header: { name: 'X', contains: value } } }).success).to.equal(
@@ -140,7 +140,7 @@ describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups
     expect(matches(undated, { not: { sent_before: '2100-01-01T00:00:00Z' } }, context)).to.equal(true);
   });
 
-  it('asks the mail server about what only it knows, also inside groups', () => {
+  it("uses the mail server's answers for its conditions, also inside groups", () => {
     const filter: Filter = {
       not: { body_contains: 'secret' },
       any: [{ body_contains: 'secret' }, { header: { name: 'List-Id', contains: 'dev' } }],
@@ -152,7 +152,7 @@ describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups
     expect(matches(message, filter, { ...says, serverSays: () => true })).to.equal(false);
   });
 
-  it('negates twice to the same', () => {
+  it('negates twice to the same result', () => {
     fc.assert(
       fc.property(messageArbitrary, filterArbitrary, (any, filter) => {
         expect(matches(any, { not: { not: filter } }, context)).to.equal(matches(any, filter, context));
@@ -160,7 +160,7 @@ describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups
     );
   });
 
-  it('keeps De Morgan: not any = all not, and a conjunction is all of its parts', () => {
+  it("follows De Morgan's laws, and a conjunction equals all of its parts", () => {
     fc.assert(
       fc.property(messageArbitrary, filterArbitrary, filterArbitrary, (any, a, b) => {
         const notAny = matches(any, { not: { any: [a, b] } }, context);
@@ -173,14 +173,14 @@ describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups
 });
 
 describe('foldText', () => {
-  it(`joins case, accents and compatibility forms ${verifies('contract:4:folded-matching')}`, () => {
+  it(`folds case, accents and compatibility forms ${verifies('contract:4:folded-matching')}`, () => {
     expect(foldText('ὈΔΌΣ')).to.equal(foldText('οδος'));
     expect(foldText('ﬁ')).to.equal('FI');
     expect(foldText('Ａ①')).to.equal('A1');
     expect(foldText('İstanbul')).to.equal(foldText('istanbul'));
   });
 
-  it('folds what is folded to itself', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(foldText(foldText(text))).to.equal(foldText(text));
@@ -189,13 +189,13 @@ describe('foldText', () => {
     );
   });
 
-  it('takes no square of the length for marks out of order, which anybody may send', () => {
+  it('takes bounded time for unordered combining marks', () => {
     const { user: before } = process.cpuUsage();
     expect(foldText(`a${'\u0301\u0316'.repeat(30_000)}`)).to.equal('A');
     expect(process.cpuUsage().user - before).to.be.below(100_000);
   });
 
-  it('never loses a part of a text by folding, when the part is a word of it', () => {
+  it('keeps a word of the text a substring of the folded text', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme' })), fc.nat(), (parts, at) => {
         const part = parts[at % Math.max(1, parts.length)] ?? '';

@@ -3,7 +3,7 @@ import { leavesOf } from '../../../../commands/mail/message-leaves.ts';
 import { messageComposer } from '../../../../infra/mail/compose-message.ts';
 import { bytesOf, SIMPLE } from '../../../support/samples/composed-message.ts';
 
-/** The parts of a message that comes in pieces of so many bytes. */
+/** The parts of a message that arrives in chunks of this size. */
 async function leaves(message: Buffer, pieceSize: number): Promise<readonly Buffer[]> {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < message.length; at += pieceSize)
@@ -15,11 +15,11 @@ async function leaves(message: Buffer, pieceSize: number): Promise<readonly Buff
   return found;
 }
 
-describe('the parts of a message', () => {
+describe('leavesOf', () => {
   const binary = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7) % 256));
   const lines = 'First.\r\n--not-a-boundary\r\n\r\nLast without an end';
 
-  it('are found and decoded as they were put in, however the bytes come', async () => {
+  it('finds and decodes every part, whatever the chunk size', async () => {
     const raw: Uint8Array[] = [];
     const attachments = [binary, Buffer.from(lines)].map((bytes, index) => ({
       filename: `file-${String(index)}`,
@@ -38,7 +38,7 @@ describe('the parts of a message', () => {
     }
   });
 
-  it('end where a boundary of an outer container comes, and a message without containers is one part', async () => {
+  it('ends a part at the boundary of an outer container, and takes a plain message as one part', async () => {
     const text = [
       'Content-Type: multipart/mixed; boundary="out"', '', '--out',
       'Content-Type: multipart/alternative;', ' boundary=in', '', '--in', '', 'one', '--in',

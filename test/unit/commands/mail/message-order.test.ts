@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Keyset, ORDERS } from '../../../../commands/mail/query.ts';
-import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
+import { compareKeysets, type Keyset, keysetOf, ORDERS } from '../../../../commands/mail/query.ts';
 import { messageArbitrary } from '../../../support/models/message-arbitrary.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
@@ -11,8 +10,8 @@ const keyset: fc.Arbitrary<Keyset> = fc.record({
   uid: fc.integer({ min: 1, max: 3 }),
 });
 
-describe('the order of messages', () => {
-  it(`by receipt is INTERNALDATE, then UID ${verifies('contract:4:received-order')}`, () => {
+describe('message order', () => {
+  it(`sorts by INTERNALDATE, then by UID ${verifies('contract:4:received-order')}`, () => {
     fc.assert(
       fc.property(messageArbitrary, (message) => {
         const { value, uid } = keysetOf(message, 'received_desc');
@@ -28,14 +27,14 @@ describe('the order of messages', () => {
     );
   });
 
-  it('compares texts by code point, as the database does', () => {
+  it('compares text by code point, as the database does', () => {
     const at = (value: string): Keyset => ({ value, folderNumber: 1, uid: 1 });
-    // By UTF-16 code unit the pair of the emoji would come before U+FF5E.
+    // By UTF-16 code unit the surrogates of the emoji would sort before U+FF5E.
     expect(compareKeysets('subject_asc', at('\u{1F600}'), at('\uFF5E'))).to.be.greaterThan(0);
     expect(compareKeysets('subject_asc', at('a'), at('ab'))).to.be.lessThan(0);
   });
 
-  it('looks at 200 characters of a text, so that a cursor can carry it', () => {
+  it('compares 200 characters of a text, so that a cursor can hold it', () => {
     const [message] = fc.sample(messageArbitrary, 1);
     if (message === undefined) throw new Error('no message');
     const valueOf = (subject: string) => keysetOf({ ...message, subject }, 'subject_asc').value;
@@ -43,7 +42,7 @@ describe('the order of messages', () => {
     expect(valueOf('ß'.repeat(300))).to.equal('S'.repeat(200));
   });
 
-  it('is total in every direction: only the same place compares equal', () => {
+  it('is total in every direction', () => {
     fc.assert(
       fc.property(fc.constantFrom(...ORDERS), keyset, keyset, (order, a, b) => {
         const compared = compareKeysets(order, a, b);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { safeFilename } from '../../../../commands/mail/safe-filename.ts';
 import { contentDisposition } from '../../../../read-api/http/send-bytes.ts';
 
-describe('file names of senders', () => {
+describe('safeFilename', () => {
   const cases: readonly (readonly [string, string | null])[] = [
     ['report.pdf', 'report.pdf'],
     ['../../etc/passwd', 'passwd'],
@@ -18,19 +18,19 @@ describe('file names of senders', () => {
     ['\u0000\u202e', null],
     ['Übersicht 📨.txt', 'Übersicht 📨.txt'],
   ];
-  it('lose what is a path, a control or a trick', () => {
+  it('removes paths, control characters and deceptive characters', () => {
     for (const [name, expected] of cases) {
       expect(safeFilename(name), name).to.equal(expected);
     }
     expect(safeFilename(null)).to.equal(null);
   });
 
-  it('are cut with their extension kept', () => {
+  it('shortens a long name and keeps its extension', () => {
     const cut = safeFilename(`${'x'.repeat(5_000)}.tar.gz`) ?? '';
     expect([cut.length, cut.endsWith('.gz')]).to.deep.equal([150, true]);
   });
 
-  it('make a header of one line whatever they are, once safe always safe', () => {
+  it('is idempotent and yields a one-line header', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (name) => {
         const safe = safeFilename(name);
@@ -43,7 +43,7 @@ describe('file names of senders', () => {
     );
   });
 
-  it('takes no square of the length for marks out of order, and keeps the extension', () => {
+  it('takes bounded time for unordered combining marks, and keeps the extension', () => {
     const { user: before } = process.cpuUsage();
     expect(safeFilename(`a${'\u0301\u0316'.repeat(30_000)}.pdf`)).to.match(/\.pdf$/);
     expect(process.cpuUsage().user - before).to.be.below(100_000);

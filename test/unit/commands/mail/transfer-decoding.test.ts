@@ -29,8 +29,8 @@ const quoted = (data: Buffer): string =>
     .join('')
     .replaceAll(/.{75}/g, '$&=\r\n');
 
-describe('transfer encodings undone in pieces', () => {
-  it('give back what was encoded, wherever the pieces are cut', () => {
+describe('decodePiece', () => {
+  it('restores what was encoded, wherever the pieces are cut', () => {
     fc.assert(
       fc.property(bytes, lengths, fc.integer({ min: 1, max: 90 }), (data, cuts, width) => {
         expect(inPieces('base64', Buffer.from(wrap(data.toString('base64'), width)), cuts)).to.deep.equal(
@@ -42,7 +42,7 @@ describe('transfer encodings undone in pieces', () => {
     );
   });
 
-  it('never fail, and say the same of any input wherever it is cut', () => {
+  it('never throws, and yields the same for any input wherever it is cut', () => {
     const odd = fc.stringMatching(/^[=A-Fa-f0-9 \t\r\n!é]{0,80}$/).map((text) => Buffer.from(text, 'latin1'));
     fc.assert(
       fc.property(odd, lengths, (input, cuts) => {
@@ -55,21 +55,21 @@ describe('transfer encodings undone in pieces', () => {
     );
   });
 
-  it('skip what is no Base64 and begin anew after padding', () => {
+  it('skips characters outside Base64, and starts again after padding', () => {
     const decode = (text: string): string => inPieces('base64', Buffer.from(text), [3]).toString();
     expect(decode('aGVs!bG8*=\r\naGk=')).to.equal('hellohi');
     expect(decode('aGVsbG8')).to.equal('hello');
     expect(decode('====')).to.equal('');
   });
 
-  it('keep an equals sign that means nothing, drop blanks at a line end, join soft breaks', () => {
+  it('keeps an invalid equals sign, drops spaces at a line end and joins soft breaks', () => {
     const decode = (text: string): string => inPieces('quoted-printable', Buffer.from(text), [2]).toString();
     expect(decode('a=b =ZZ 1=3d2')).to.equal('a=b =ZZ 1=2');
     expect(decode('a  \t\r\nb = \t \r\nc')).to.equal('a\r\nb c');
     expect(decode('end=')).to.equal('end=');
   });
 
-  it('take time in proportion to their length', () => {
+  it('takes time linear in the length', () => {
     const begin = performance.now();
     for (const text of [
       ' '.repeat(400_000),

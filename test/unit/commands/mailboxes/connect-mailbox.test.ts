@@ -2,9 +2,8 @@ import { expect } from 'chai';
 import { type ErrorCode, GatewayError } from '../../../../commands/values/errors.ts';
 import { effectiveRoles, resolveFolder } from '../../../../commands/kernel/folders.ts';
 import { recordMailFailure, recordMailHealth } from '../../../../commands/mailboxes/connect-mailbox.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox, updateMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
-import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { getFolderRoles } from '../../../../read-api/mailboxes/mailboxes.ts';
 import { connectAndSync, greetMailbox } from '../../../support/worlds/connect.ts';
 import { listedFolder } from '../../../support/fakes/fake-mail-port.ts';
@@ -15,7 +14,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 
-describe('connecting a mailbox', () => {
+describe('recording the connection of a mailbox', () => {
   let gateway: MemoryGateway;
   let mailboxId: string;
   const entry = () => {
@@ -36,7 +35,7 @@ describe('connecting a mailbox', () => {
     mailboxId = (await gateway.call<{ id: string }>(createMailbox, input)).id;
   });
 
-  it('numbers its folders and tells what the server can do', async () => {
+  it("numbers the folders and stores the server's capabilities", async () => {
     expect(await connectAndSync(gateway.ports, mailboxId)).to.deep.equal({ outcome: 'connected' });
     expect(entry()).to.deep.include({ state: 'connected', capabilities: ['IDLE', 'MOVE', 'UIDPLUS'] });
     expect(effectiveRoles(entry())).to.deep.equal({ inbox: 1, trash: 2 });
@@ -47,7 +46,7 @@ describe('connecting a mailbox', () => {
     expect(written()).to.equal(before);
   });
 
-  it('tells a failure once, by a word instead of the text of the server, and recovers', async () => {
+  it("records a failure once, by a reason instead of the server's text, and recovers", async () => {
     expect(await meets('mailbox_unavailable', { reason: 'connect' })).to.include({
       outcome: 'connection_failed',
     });
@@ -62,17 +61,17 @@ describe('connecting a mailbox', () => {
     expect(entry()).to.include({ state: 'connected', stateReason: null });
   });
 
-  it('tells refused credentials apart', async () => {
+  it('records refused credentials as auth_failed', async () => {
     expect(await meets('mailbox_auth_failed')).to.include({ outcome: 'auth_failed' });
     expect(entry()).to.include({ state: 'auth_failed', stateReason: 'mailbox_auth_failed' });
   });
 
-  it('passes on what says nothing about the mailbox', async () => {
+  it('passes on errors that are not about the mailbox', async () => {
     expect(await rejection(meets('overloaded'))).to.include({ code: 'overloaded' });
     expect(entry()).to.include({ state: 'connecting' });
   });
 
-  it('takes a refused folder list for a failure, but no command refused later', async () => {
+  it('records a refused folder list as a failure, but not a command refused later', async () => {
     expect(await meets('provider_rejected')).to.include({ outcome: 'connection_failed' });
     expect(entry()).to.include({ state: 'connection_failed', stateReason: 'folders_refused' });
     gateway.mail.failure = null;
@@ -81,7 +80,7 @@ describe('connecting a mailbox', () => {
     expect(entry()).to.include({ state: 'connected' });
   });
 
-  it(`is syncing until its folders were passed over once ${verifies('contract:4:mailbox-connects')}`, async () => {
+  it(`is syncing until every folder was synchronised once ${verifies('contract:4:mailbox-connects')}`, async () => {
     await greetMailbox(gateway.ports, mailboxId);
     expect(entry()).to.deep.include({ state: 'syncing', capabilities: ['IDLE', 'MOVE', 'UIDPLUS'] });
     const held = new GatewayError('mailbox_unavailable', 'later', {
@@ -101,13 +100,13 @@ describe('connecting a mailbox', () => {
     expect(entry(), 'its folders were passed over before').to.include({ state: 'connected' });
   });
 
-  it('leaves a paused or unknown mailbox alone', async () => {
+  it('skips a paused or unknown mailbox', async () => {
     await gateway.call(updateMailbox, { mailbox_id: mailboxId, paused: true });
     expect(await connectAndSync(gateway.ports, mailboxId)).to.deep.equal({ outcome: 'skipped' });
     expect(await connectAndSync(gateway.ports, 'mbx_unknown')).to.deep.equal({ outcome: 'skipped' });
   });
 
-  it('notes failures and answers of later connections', async () => {
+  it('records failures and successes of later connections', async () => {
     await connectAndSync(gateway.ports, mailboxId);
     const before = written();
     await recordMailHealth(gateway.ports, mailboxId);
@@ -120,7 +119,7 @@ describe('connecting a mailbox', () => {
   });
 });
 
-describe('folder roles of a mailbox', () => {
+describe('management of folder roles', () => {
   let gateway: MemoryGateway;
   let mailboxId: string;
   const put = (roles: object) =>
@@ -135,14 +134,14 @@ describe('folder roles of a mailbox', () => {
     await connectAndSync(gateway.ports, mailboxId);
   });
 
-  it('name every role, null where there is none', async () => {
+  it('lists every role, with null for a missing one', async () => {
     const roles = await get();
     expect(Object.keys(roles)).to.have.length(9);
     expect(roles).to.include({ archive: null, flagged: null });
     expect(roles['inbox']).to.match(/^fld_/);
   });
 
-  it(`are mapped, unmapped, and made where they are missing ${verifies('contract:4:folder-roles')}`, async () => {
+  it(`maps and unmaps roles, and creates missing folders ${verifies('contract:4:folder-roles')}`, async () => {
     const { ports, mail } = gateway;
     const oldMail = ports.locators.folder(1, 3);
     expect(await put({ archive: oldMail, trash: null })).to.include({ archive: oldMail, trash: null });
@@ -154,7 +153,7 @@ describe('folder roles of a mailbox', () => {
     expect(await get()).to.include({ archive: oldMail, junk });
   });
 
-  it('reuse a folder that is there already', async () => {
+  it('uses an existing folder', async () => {
     const before = gateway.mail.folders.length;
     expect(await put({ archive: { create: 'Old mail' } })).to.include({
       archive: gateway.ports.locators.folder(1, 3),
@@ -162,7 +161,7 @@ describe('folder roles of a mailbox', () => {
     expect(gateway.mail.folders).to.have.length(before);
   });
 
-  it("refuse another mailbox's folder, unknown roles and an empty map", async () => {
+  it('refuses a folder of another mailbox, unknown roles and an empty map', async () => {
     expect(await rejection(put({ archive: gateway.ports.locators.folder(2, 1) }))).to.include({
       code: 'not_found',
     });

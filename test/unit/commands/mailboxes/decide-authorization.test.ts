@@ -3,9 +3,10 @@ import { hostsOf } from '../../../../commands/ports/mail-logins.ts';
 import {
   assertAuthorizable,
   authorizeProvider,
+  mayConnect,
+  startConnecting,
   withdrawAuthorization,
-} from '../../../../commands/mailboxes/decide-authorization.ts';
-import { mayConnect, startConnecting } from '../../../../commands/mailboxes/decide-connection.ts';
+} from '../../../../commands/mailboxes/decide-connection.ts';
 import {
   addMailbox,
   changeMailboxSettings,
@@ -31,8 +32,8 @@ const command = {
 } as const;
 const change = { auth: undefined, now: new Date('2026-03-01T12:00:00.000Z') };
 
-describe('a mailbox of a provider', () => {
-  it(`waits without trying to connect until it is authorized ${verifies('contract:4:provider-waits')}`, () => {
+describe('authorization of a mailbox at a provider', () => {
+  it(`is required before the first attempt to connect ${verifies('contract:4:provider-waits')}`, () => {
     expect(addedWithGoogle.map(({ type }) => type)).to.deep.equal(['MailboxAdded', 'GrantGiven']);
     given(mailbox, ...addedWithGoogle)
       .when((state) => {
@@ -49,7 +50,7 @@ describe('a mailbox of a provider', () => {
       .then({ type: 'MailboxConnectionStarted', data: {} });
   });
 
-  it('still waits after a pause or a removal that was undone', () => {
+  it('is still required after a pause or a restored removal', () => {
     given(mailbox, ...addedWithGoogle, removed, restored)
       .when((state) => {
         expect(state).to.include({ state: 'pending', stateReason: 'authorization_required' });
@@ -58,7 +59,7 @@ describe('a mailbox of a provider', () => {
       .then();
   });
 
-  it('is authorized for the provider and the hosts it has', () => {
+  it('is for the provider and the hosts of the mailbox', () => {
     given(mailbox, ...addedWithGoogle)
       .when((state) => authorizeProvider(state, command))
       .then(authorized);
@@ -78,7 +79,7 @@ describe('a mailbox of a provider', () => {
       .with.property('code', 'not_found');
   });
 
-  it(`takes no password beside its provider, and needs one to leave it ${verifies('contract:17:provider-auth-field')}`, () => {
+  it(`excludes a password, and requires one when the mailbox leaves the provider ${verifies('contract:17:provider-auth-field')}`, () => {
     given(mailbox, ...addedWithGoogle, authorized)
       .when(storeCredentials)
       .thenRefused('conflict');
@@ -90,7 +91,7 @@ describe('a mailbox of a provider', () => {
       );
   });
 
-  it('is authorized anew when it is named again, and when hosts change', () => {
+  it('is required again when the provider is named again or hosts change', () => {
     const otherImap = { ...IMAP, host: 'other.example.com' };
     given(mailbox, ...addedWithGoogle, authorized, connected)
       .when((state) => changeMailboxSettings(state, { ...change, imap: otherImap }))
@@ -109,7 +110,7 @@ describe('a mailbox of a provider', () => {
       .then();
   });
 
-  it(`ends its authorization once ${verifies('contract:17:provider-withdrawal')}`, () => {
+  it(`ends once ${verifies('contract:17:provider-withdrawal')}`, () => {
     given(mailbox, ...addedWithGoogle, authorized, connected)
       .when((state) => withdrawAuthorization(state, true))
       .then({

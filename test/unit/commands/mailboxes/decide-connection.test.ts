@@ -18,8 +18,8 @@ const resting: readonly MailboxFact[] = [
   { type: 'MailboxRemoved', data: { erase_at: '2026-03-08T12:00:00.000Z' } },
 ];
 
-describe('the connection state of a mailbox', () => {
-  it(`goes pending → connecting → connected ${verifies('contract:4:mailbox-connects')}`, () => {
+describe('connection state of a mailbox', () => {
+  it(`goes from pending over connecting to connected ${verifies('contract:4:mailbox-connects')}`, () => {
     expect(stateAfter(mailbox, added).state).to.equal('pending');
     given(mailbox, ...added)
       .when(startConnecting)
@@ -33,7 +33,7 @@ describe('the connection state of a mailbox', () => {
     });
   });
 
-  it('tells only the first attempt, not the retries', () => {
+  it('records the first attempt, not the retries', () => {
     for (const fact of [started, failed('refused'), connected]) {
       given(mailbox, ...added, fact)
         .when(startConnecting)
@@ -41,7 +41,7 @@ describe('the connection state of a mailbox', () => {
     }
   });
 
-  it('tells the same failure once and another reason again', () => {
+  it('records a failure once, and another reason again', () => {
     given(mailbox, ...added, failed('refused'))
       .when((state) => recordConnectionFailed(state, 'refused'))
       .then();
@@ -61,7 +61,7 @@ describe('the connection state of a mailbox', () => {
     }
   });
 
-  it('tells a connected mailbox anew only when its server can do something else', () => {
+  it('records a connected mailbox again only when its capabilities changed', () => {
     given(mailbox, ...added, connected)
       .when((state) => recordConnected(state, ['IDLE']))
       .then();
@@ -70,7 +70,7 @@ describe('the connection state of a mailbox', () => {
       .then({ type: 'MailboxConnected', data: { capabilities: ['IDLE', 'MOVE'] } });
   });
 
-  it('ignores what a late attempt says of a paused or removed mailbox', () => {
+  it('ignores late attempts when the mailbox is paused or removed', () => {
     for (const rest of resting) {
       const mailboxAtRest = given(mailbox, ...added, connected, rest);
       mailboxAtRest.when(startConnecting).then();

@@ -34,8 +34,8 @@ const availability = (number: number, word: 'selectable' | 'container' | 'missin
   data: { number, availability: word },
 });
 
-describe('folder numbers', () => {
-  it('count up in the order seen, and roles are told with them', () => {
+describe('recordFolders', () => {
+  it('numbers folders in the order seen, and detects roles', () => {
     given(mailbox, ...added)
       .when(
         record([
@@ -53,19 +53,19 @@ describe('folder numbers', () => {
       );
   });
 
-  it('stay as they are while nothing is new', () => {
+  it('records nothing when nothing is new', () => {
     given(mailbox, ...added, folderAdded(1, 'inbox', 1), folderAdded(2, 'a', 2))
       .when(record([listed('a'), listed('inbox')]))
       .then();
   });
 
-  it(`stay with a folder that one other UIDVALIDITY shows to be renamed ${verifies('contract:1:folder-number')}`, () => {
+  it(`keeps the number when one UIDVALIDITY identifies a renamed folder ${verifies('contract:1:folder-number')}`, () => {
     given(mailbox, ...added, folderAdded(1, 'inbox', 1), folderAdded(2, 'old', 22))
       .when(record([listed('inbox'), listed('new', { uidValidity: 22 })]))
       .then({ type: 'FolderRenamed', data: { number: 2, path: sealed('new'), path_key: 'new' } });
   });
 
-  it(`stay with a folder that was renamed with its children, others coming and going ${verifies('contract:4:renamed-tree')}`, () => {
+  it(`keeps the numbers of a renamed tree while other folders come and go ${verifies('contract:4:renamed-tree')}`, () => {
     const past = [
       folderAdded(1, 'inbox', 1),
       folderAdded(2, 'Eltern', 22),
@@ -96,7 +96,7 @@ describe('folder numbers', () => {
       );
   });
 
-  it('stay with a tree on a server where every folder has one UIDVALIDITY', () => {
+  it('keeps the numbers of a renamed tree when every folder has the same UIDVALIDITY', () => {
     const past = [
       folderAdded(1, 'inbox', 1),
       folderAdded(2, 'a', 1),
@@ -115,7 +115,7 @@ describe('folder numbers', () => {
       );
   });
 
-  it('are found at once in a list of thousands, whatever UIDVALIDITY a server gives its folders', () => {
+  it('finds renamed folders in bounded time among thousands', () => {
     const paths = (prefix: string, count: number): readonly string[] =>
       Array.from({ length: count }, (_, at) => `${prefix}${String(at)}/b/c/d/e`);
     const gone = paths('old', 100).map((path, at) => ({ number: at + 1, path, uidValidity: 1 }));
@@ -128,7 +128,7 @@ describe('folder numbers', () => {
     expect(performance.now() - began).to.be.below(2_000);
   });
 
-  it('are new whenever a rename is not certain', () => {
+  it('gives new numbers when a rename is not certain', () => {
     const two = given(mailbox, ...added, folderAdded(1, 'old', 22), folderAdded(2, 'other', 23));
     two
       .when(record([listed('new', { uidValidity: 22 }), listed('newer', { uidValidity: 22 })]))
@@ -143,13 +143,13 @@ describe('folder numbers', () => {
       .then(folderAdded(3, 'new', 99), availability(1, 'missing'));
   });
 
-  it('come back with a folder that comes back', () => {
+  it('keeps the number when a folder comes back', () => {
     given(mailbox, ...added, folderAdded(1, 'inbox', 1), availability(1, 'missing'))
       .when(record([listed('inbox')]))
       .then(availability(1, 'selectable'));
   });
 
-  it('are never shared and never change while the path stays, whatever is listed', () => {
+  it('never shares a number, nor changes it while the path stays', () => {
     const listing = fc.uniqueArray(fc.record({ pathKey: fc.constantFrom('a', 'b', 'c', 'd', 'e'), uidValidity: fc.integer({ min: 1, max: 4 }) }), { selector: ({ pathKey }) => pathKey }); // prettier-ignore
     fc.assert(
       fc.property(fc.array(listing, { maxLength: 6 }), (listings) => {
@@ -171,8 +171,8 @@ describe('folder numbers', () => {
   });
 });
 
-describe('folder roles', () => {
-  it("are the server's before what a name suggests", () => {
+describe('assignment of folder roles', () => {
+  it("prefers the server's role to one that a name suggests", () => {
     const folders = [
       listed('Trash', { role: 'trash', roleSource: 'name' }),
       listed('Bin', { role: 'trash', roleSource: 'extension' }),
@@ -182,7 +182,7 @@ describe('folder roles', () => {
       .then({ type: 'FolderRolesDetected', data: { roles: { trash: 2 } } });
   });
 
-  it('are mapped to folders that are there, once', () => {
+  it('maps roles once, and only to existing folders', () => {
     const past = [...added, folderAdded(1, 'a', 1)];
     const set: MailboxFact = { type: 'FolderRolesSet', data: { roles: { archive: 1, junk: null } } };
     given(mailbox, ...past)

@@ -17,8 +17,8 @@ const EARLIER = '2026-02-28T00:00:00.000Z';
 const SOON = '2026-03-02T00:00:00.000Z';
 const LATE = '2026-04-01T00:00:00.000Z';
 
-describe('giving a grant', () => {
-  it('tells principal and terms', () => {
+describe('giveGrant', () => {
+  it('records principal and terms', () => {
     given(mailbox, ...added)
       .when((state) => giveGrant(state, giver, toAgent({ ...READ, folderRoles: ['inbox'], expiresAt: SOON })))
       .then({
@@ -35,25 +35,25 @@ describe('giving a grant', () => {
       });
   });
 
-  it('is refused for a principal that has one', () => {
+  it('is refused when the principal has a grant', () => {
     const refused = given(mailbox, ...added, grantGiven('grt_2', 'agt_1'))
       .when((state) => giveGrant(state, giver, toAgent(READ)))
       .thenRefused('conflict');
     expect(refused.details).to.deep.equal({ grant_id: 'grt_2' });
   });
 
-  it(`is as wide as a person in a session wants, once the password is fresh ${verifies('contract:3:wider-in-session')}`, () => {
+  it(`allows wider terms in a session when the password is fresh ${verifies('contract:3:wider-in-session')}`, () => {
     const wide = toAgent({ ...READ, scopes: ['messages:read', 'messages:expunge'] });
     const give = (wider: 'allowed' | 'after-step-up', command = wide) =>
       given(mailbox, ...added).when((state) => giveGrant(state, { ...narrow, wider }, command));
     give('after-step-up').thenRefused('step_up_required');
     const state = stateAfter(mailbox, added);
     expect(giveGrant(state, { ...narrow, wider: 'allowed' }, wide)).to.have.length(1);
-    // What the own grant covers needs no fresh password.
+    // Terms within the giver's grant need no fresh password.
     expect(giveGrant(state, { ...giver, wider: 'after-step-up' }, toAgent(READ))).to.have.length(1);
   });
 
-  it(`cannot be wider than the own grant, in scopes, folders, time or quotas ${verifies('contract:3:grant-within')}`, () => {
+  it(`refuses terms wider than the giver's grant in scopes, folders, time or quotas ${verifies('contract:3:grant-within')}`, () => {
     const bound = grantGiven('grt_2', 'usr_2', ['messages:read'], {
       folder_roles: ['inbox'],
       expires_at: SOON,
@@ -80,7 +80,7 @@ describe('giving a grant', () => {
     give({ ...within, quotas: null }).thenRefused('insufficient_scope');
   });
 
-  it('needs a grant of the giver that has not run out', () => {
+  it("requires that the giver's grant has not expired", () => {
     const over = grantGiven('grt_2', 'usr_2', ['messages:read'], { expires_at: EARLIER });
     for (const past of [added, [...added, over]]) {
       given(mailbox, ...past)
@@ -90,10 +90,10 @@ describe('giving a grant', () => {
   });
 });
 
-describe('changing a grant', () => {
+describe('changeGrant', () => {
   const agents = grantGiven('grt_2', 'agt_1', ['messages:read', 'messages:move']);
 
-  it('narrows it, whatever the own grant is', () => {
+  it("narrows a grant, whatever the giver's grant is", () => {
     given(mailbox, ...added, agents)
       .when((state) =>
         changeGrant(state, narrow, {
@@ -113,7 +113,7 @@ describe('changing a grant', () => {
       });
   });
 
-  it('widens it only within the own grant', () => {
+  it("widens a grant only within the giver's grant", () => {
     const change = { scopes: ['messages:read', 'messages:flag'] as const };
     given(mailbox, ...added, agents)
       .when((state) => changeGrant(state, narrow, { grantId: 'grt_2', change }))
@@ -123,7 +123,7 @@ describe('changing a grant', () => {
     ).to.have.length(1);
   });
 
-  it('adds nothing for the same terms and is not found for another id', () => {
+  it('records nothing for the same terms, and reports not_found for an unknown id', () => {
     given(mailbox, ...added, agents)
       .when((state) => changeGrant(state, giver, { grantId: 'grt_2', change: { folderRoles: null } }))
       .then();
@@ -133,8 +133,8 @@ describe('changing a grant', () => {
   });
 });
 
-describe('revoking a grant', () => {
-  it('makes room for another one', () => {
+describe('revokeGrant', () => {
+  it('allows another grant for the principal', () => {
     const revoked = { type: 'GrantRevoked', data: { grant_id: 'grt_2' } } as const;
     given(mailbox, ...added, grantGiven('grt_2', 'agt_1'))
       .when((state) => revokeGrant(state, 'grt_2'))

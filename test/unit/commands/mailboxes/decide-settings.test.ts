@@ -18,8 +18,8 @@ const removedUntil = (eraseAt: string) => ({ type: 'MailboxRemoved', data: { era
 const LATER = '2026-03-08T12:00:00.000Z';
 const BEFORE = '2026-03-01T11:59:59.999Z';
 
-describe('adding a mailbox', () => {
-  it('tells the mailbox, its credentials and the grant of its creator in one go', () => {
+describe('addMailbox', () => {
+  it("records mailbox, credentials and the creator's grant together", () => {
     given(mailbox)
       .when((state) => addMailbox(state, ADD))
       .then(
@@ -51,14 +51,14 @@ describe('adding a mailbox', () => {
       );
   });
 
-  it('is refused for an id that is taken', () => {
+  it('is refused when the id is taken', () => {
     given(mailbox, ...added)
       .when((state) => addMailbox(state, ADD))
       .thenRefused('conflict');
   });
 });
 
-describe('changing a mailbox', () => {
+describe('changeMailboxSettings', () => {
   const otherImap = { ...IMAP, port: 143, security: 'starttls' } as const;
 
   it(`refuses another host, port or security without credentials ${verifies('contract:17:update-mailbox')}`, () => {
@@ -77,7 +77,7 @@ describe('changing a mailbox', () => {
       .thenRefused('invalid_request');
   });
 
-  it('takes them with credentials', () => {
+  it('accepts them with credentials', () => {
     given(mailbox, ...added)
       .when((state) =>
         changeMailboxSettings(state, { ...change, imap: otherImap, auth: { type: 'password' } }),
@@ -88,7 +88,7 @@ describe('changing a mailbox', () => {
       );
   });
 
-  it('adds nothing for settings that stay the same', () => {
+  it('records nothing when the settings stay the same', () => {
     given(mailbox, ...added)
       .when((state) =>
         changeMailboxSettings(state, {
@@ -129,7 +129,7 @@ describe('changing a mailbox', () => {
       .then({ type: 'MailboxResumed', data: {} });
   });
 
-  it('is refused for a removed mailbox, unless it is restored in time', () => {
+  it('is refused for a removed mailbox that was not restored', () => {
     given(mailbox, ...added, removedUntil(LATER))
       .when((state) => changeMailboxSettings(state, { ...change, displayName: null }))
       .thenRefused('conflict');
@@ -141,7 +141,7 @@ describe('changing a mailbox', () => {
       .thenRefused('conflict');
   });
 
-  it('is not found for a mailbox that never was or is erased', () => {
+  it('reports not_found for an unknown or erased mailbox', () => {
     given(mailbox)
       .when((state) => changeMailboxSettings(state, change))
       .thenRefused('not_found');
@@ -151,8 +151,8 @@ describe('changing a mailbox', () => {
   });
 });
 
-describe('credentials', () => {
-  it('put a failed mailbox back to pending, but wake no paused one', () => {
+describe('storeCredentials', () => {
+  it('returns a failed mailbox to pending, but not a paused one', () => {
     const failed = { type: 'MailboxAuthFailed', data: { reason: 'login' } } as const;
     const stored = storeCredentials(stateAfter(mailbox, added));
     expect(stateAfter(mailbox, [...added, failed, ...stored])).to.include({
@@ -163,8 +163,8 @@ describe('credentials', () => {
   });
 });
 
-describe('removing a mailbox', () => {
-  it('leaves seven days to restore it', () => {
+describe('removeMailbox', () => {
+  it('allows seven days to restore the mailbox', () => {
     given(mailbox, ...added)
       .when((state) => removeMailbox(state, NOW))
       .then(removedUntil(LATER));
@@ -173,7 +173,7 @@ describe('removing a mailbox', () => {
       .then();
   });
 
-  it('erases when they are over, not earlier and not twice', () => {
+  it('leads to one erasure after seven days, not earlier', () => {
     given(mailbox, ...added, removedUntil(LATER))
       .when((state) => eraseMailbox(state, NOW))
       .then();
@@ -186,8 +186,8 @@ describe('removing a mailbox', () => {
   });
 });
 
-describe('the version of a mailbox', () => {
-  it('counts its events and is what If-Match names', () => {
+describe('assertVersion', () => {
+  it('compares If-Match with the number of events', () => {
     const state = stateAfter(mailbox, added);
     expect(state.version).to.equal(3);
     for (const ifMatch of [null, '*', '3']) assertVersion(state, ifMatch);

@@ -18,7 +18,7 @@ const request: AuthorizationRequest = {
   requester: { principalId: 'usr_1', tokenId: 'ses_1', actor: 'person', requestId: 'req_1' },
 };
 
-/** A person of this role who asked in a session, which ended then or never. */
+/** A person of this role who asked in a session, which ended at this time or never. */
 function asking(role: 'admin' | 'member', endedAt: string | null = null): Ports {
   const { ports } = memoryPorts();
   const mailbox = { isRemoved: false, isForeign: false, grant: null, ownersGrant: null };
@@ -33,12 +33,18 @@ function asking(role: 'admin' | 'member', endedAt: string | null = null): Ports 
   return {
     ...ports,
     clock: { ...ports.clock, now: () => WORLD_NOW },
-    directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
+    directory: {
+      state,
+      version: 1,
+      isCurrent: true,
+      untilCurrent: () => Promise.resolve(true),
+      waitFor: () => Promise.resolve(),
+    },
   };
 }
 
-describe('the answer of a provider that was asked for in a session', () => {
-  it('is taken while the session lasts and the person may still ask', () => {
+describe('finishAuthorization in a session', () => {
+  it('is allowed while the session lasts and the person still has the right', () => {
     assertStillAllowed(asking('admin'), request);
     const ended = thrown(() => {
       assertStillAllowed(asking('admin', WORLD_NOW.toISOString()), request);
@@ -50,7 +56,7 @@ describe('the answer of a provider that was asked for in a session', () => {
     expect(lowered.code).to.be.oneOf(['insufficient_scope', 'not_found']);
   });
 
-  it('is told in the audit trail under that session', async () => {
+  it('is recorded in the audit trail under that session', async () => {
     const actors: unknown[] = [];
     const accessLog: Ports['accessLog'] = {
       record: ({ metadata }) => {

@@ -7,14 +7,14 @@ import { operationRig } from '../../../support/worlds/operation-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** Somebody with the scopes of a manager of mailboxes. */
+/** A caller with the scopes of a manager of mailboxes. */
 const granting = (caller: Caller): Caller => ({
   ...caller,
   orgScopes: new Set<Scope>([...caller.orgScopes, 'mailboxes:grants']),
 });
 
-describe('the rights to map folder roles', () => {
-  it(`are those to give grants too ${verifies('contract:3:folder-roles-rights')}`, async () => {
+describe('mapping of folder roles', () => {
+  it(`requires mailboxes:grants too ${verifies('contract:3:folder-roles-rights')}`, async () => {
     const rig = operationRig();
     const input = { mailbox_id: 'mbx_0', roles: { archive: null } };
     expect(await rejection(rig.invokeAs(rig.caller, putFolderRoles, input))).to.deep.include({
@@ -27,7 +27,7 @@ describe('the rights to map folder roles', () => {
     });
   });
 
-  it(`are of nobody whose own grant is bound to roles ${verifies('contract:3:folder-roles-rights')}`, async () => {
+  it(`refuses a caller whose grant is bound to folder roles ${verifies('contract:3:folder-roles-rights')}`, async () => {
     const rig = operationRig({ folderRoles: ['archive'] });
     const inbox = rig.ports.locators.folder(0, 1);
     for (const roles of [{ archive: inbox, inbox: null }, { archive: { create: 'Junk' } }, { sent: null }]) {
@@ -40,7 +40,7 @@ describe('the rights to map folder roles', () => {
     expect(rig.events.all).to.deep.equal([]);
   });
 
-  it(`show where they lead as far as the grant reaches ${verifies('contract:3:folder-unknown')}`, async () => {
+  it(`shows mapped folders only within the grant ${verifies('contract:3:folder-unknown')}`, async () => {
     const rig = operationRig({ folderRoles: ['archive', 'sent'] });
     const { output } = await rig.invoke(getFolderRoles, {}, null);
     expect(output).to.include({ archive: rig.ports.locators.folder(0, 2), inbox: null, trash: null });

@@ -1,12 +1,15 @@
 import { expect } from 'chai';
 import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
-import { eraseMailboxContent, listDueErasures } from '../../../../commands/mailboxes/erase-mailboxes.ts';
+import {
+  createMailbox,
+  deleteMailbox,
+  eraseMailboxContent,
+  listDueErasures,
+  updateMailbox,
+} from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { Mailbox } from '../../../../commands/mailboxes/mailbox-payload.ts';
-import { deleteMailbox } from '../../../../commands/mailboxes/remove-mailbox.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
 import { testConnection } from '../../../../commands/mailboxes/test-connection.ts';
-import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getMailbox, listMailboxes } from '../../../../read-api/mailboxes/mailboxes.ts';
 import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
@@ -22,7 +25,7 @@ const auth = { type: 'password', username: 'box', password: 'a secret of the box
 const wanted = { email: 'box@example.com', display_name: 'The box', imap: IMAP, smtp: SMTP, auth };
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 
-describe('mailboxes', () => {
+describe('mailbox management', () => {
   let gateway: MemoryGateway;
   const add = (change: object = {}, options: CallOptions = {}): Promise<Mailbox> =>
     gateway.call<Mailbox>(createMailbox, { ...wanted, ...change }, options);
@@ -40,7 +43,7 @@ describe('mailboxes', () => {
     gateway = await startMemoryGateway();
   });
 
-  it(`are added with credentials and a full grant of the creator, in one append ${verifies('contract:3:creator-grant')}`, async () => {
+  it(`adds a mailbox with credentials and a full grant of the creator in one append ${verifies('contract:3:creator-grant')}`, async () => {
     const made = await add();
     expect(made).to.deep.include({
       email: 'box@example.com',
@@ -65,7 +68,7 @@ describe('mailboxes', () => {
     expect(await gateway.call(getMailbox, { mailbox_id: made.id })).to.deep.equal(made);
   });
 
-  it(`show their credentials nowhere ${verifies('contract:17:credentials')}`, async () => {
+  it(`never shows credentials ${verifies('contract:17:credentials')}`, async () => {
     const made = await add({}, { key: 'k' });
     await gateway.call(putCredentials, { mailbox_id: made.id, password: 'another secret' });
     const log = JSON.stringify(gateway.events.all.map(({ data, metadata }) => [data, metadata]));
@@ -73,7 +76,7 @@ describe('mailboxes', () => {
     expect(JSON.stringify(made)).not.to.contain(auth.password);
   });
 
-  it(`are numbered one by one, past numbers that another mailbox reserved ${verifies('contract:1:mailbox-number')}`, async () => {
+  it(`numbers mailboxes one by one, and skips numbers that another mailbox reserved ${verifies('contract:1:mailbox-number')}`, async () => {
     const { ports, events } = gateway;
     await add();
     const reservation = events.all.find(({ streamName }) => streamName === 'mailboxNumber-1');
@@ -86,7 +89,7 @@ describe('mailboxes', () => {
     expect(ports.directory.state.mailboxes.get(id)?.number).to.equal(3);
   });
 
-  it(`are not added when a host is blocked, and the key stays free ${verifies('contract:14:refused-frees', 'contract:18:egress')}`, async () => {
+  it(`leaves the key free when a host is blocked ${verifies('contract:14:refused-frees', 'contract:18:egress')}`, async () => {
     gateway.mail.blockedHosts.add(SMTP.host);
     expect(await rejection(add({}, { key: 'k' }))).to.include({ code: 'target_blocked' });
     expect(gateway.secrets.mail.size).to.equal(0);
@@ -94,7 +97,7 @@ describe('mailboxes', () => {
     expect(await add({}, { key: 'k' })).to.include({ state: 'pending' });
   });
 
-  it(`are added once per key ${verifies('contract:14:accepted')}`, async () => {
+  it(`adds one mailbox per key ${verifies('contract:14:accepted')}`, async () => {
     const first = await add({}, { key: 'k' });
     expect((await gateway.invoke(createMailbox, wanted, { key: 'k' })).replayed).to.equal(true);
     expect((await add({}, { key: 'k' })).id).to.equal(first.id);
@@ -103,7 +106,7 @@ describe('mailboxes', () => {
     });
   });
 
-  it('are added once when the answer of the store was lost', async () => {
+  it('adds one mailbox when the answer of the store was lost', async () => {
     const losing = new Proxy(gateway.events, {
       get: (target, property) => {
         if (property === 'append') {
@@ -125,7 +128,7 @@ describe('mailboxes', () => {
     expect(events.all.filter(({ type }) => type === 'MailboxAdded')).to.have.length(1);
   });
 
-  it('are changed field by field, with the version as guard', async () => {
+  it('changes fields with the version as guard', async () => {
     const { id, version } = await add();
     const renamed = await patch(id, { display_name: 'New' }, { ifMatch: String(version) });
     expect(renamed).to.include({ display_name: 'New', version: version + 1 });
@@ -136,14 +139,14 @@ describe('mailboxes', () => {
     expect(await rejection(patch(id, { displayName: 'x' }))).to.include({ code: 'invalid_request' });
   });
 
-  it('answer a repeated change with what is there now, and run it only once', async () => {
+  it('replays a repeated change with the current state and runs it once', async () => {
     const { id } = await add();
     await patch(id, { display_name: 'A' }, { key: 'k' });
     await patch(id, { display_name: 'B' });
     expect(await patch(id, { display_name: 'A' }, { key: 'k' })).to.include({ display_name: 'B' });
   });
 
-  it(`move to another host only with credentials for it ${verifies('contract:17:update-mailbox')}`, async () => {
+  it(`requires credentials to change the host ${verifies('contract:17:update-mailbox')}`, async () => {
     const { id } = await add();
     const imap = { ...IMAP, host: 'other.example.com' };
     expect(await rejection(patch(id, { imap }))).to.include({ code: 'invalid_request' });
@@ -156,14 +159,14 @@ describe('mailboxes', () => {
     expect(gateway.mail.disconnected).to.deep.equal([id]);
   });
 
-  it('are paused and resumed', async () => {
+  it('pauses and resumes a mailbox', async () => {
     const { id } = await add();
     expect(await patch(id, { paused: true })).to.include({ state: 'paused' });
     expect(gateway.mail.disconnected).to.deep.equal([id]);
     expect(await patch(id, { paused: false })).to.include({ state: 'pending' });
   });
 
-  it('take new credentials for the same user name', async () => {
+  it('replaces credentials for the same user name', async () => {
     const { id } = await add();
     expect(await gateway.call(putCredentials, { mailbox_id: id, password: 'new' })).to.deep.equal({});
     expect(gateway.secrets.mail.get(id)).to.deep.equal({
@@ -181,7 +184,7 @@ describe('mailboxes', () => {
     return erased;
   };
 
-  it(`are removed, restored, and erased after a week, index and all ${verifies('contract:4:mailbox-removed', 'contract:12:mailbox-index-erased')}`, async () => {
+  it(`removes, restores, and after a week erases a mailbox with its mirror ${verifies('contract:4:mailbox-removed', 'contract:12:mailbox-index-erased')}`, async () => {
     const { id } = await add();
     const removed = await gateway.call<Mailbox>(deleteMailbox, { mailbox_id: id });
     expect(removed).to.include({ state: 'removed' });
@@ -209,7 +212,7 @@ describe('mailboxes', () => {
     expect(await rejection(gateway.call(getMailbox, { mailbox_id: id }))).to.include({ code: 'not_found' });
   });
 
-  it(`are tried with stored credentials on the stored hosts only ${verifies('contract:17:connection-tests')}`, async () => {
+  it(`tests stored credentials on the stored hosts only ${verifies('contract:17:connection-tests')}`, async () => {
     const { id } = await add();
     const report = await gateway.call(testConnection, { mailbox_id: id });
     expect(report).to.deep.equal({
@@ -227,7 +230,7 @@ describe('mailboxes', () => {
     expect(sent).to.deep.equal([[993, auth.password], [1993, 'typed'], [465, auth.password], [465, 'typed']]); // prettier-ignore
   });
 
-  it('are out of sight of a token that is bound to others', async () => {
+  it('hides mailboxes from a token that is bound to others', async () => {
     const [first, second] = [await add(), await add()];
     const scopes = ['mailboxes:read', 'mailboxes:manage'];
     const { id: token } = await issue({ scopes, mailbox_ids: [first.id] });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { Grant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createGrant, deleteGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
@@ -15,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 
-describe('grants', () => {
+describe('grant management', () => {
   let gateway: MemoryGateway;
   let mailboxId: string;
   let agentToken: string;
@@ -36,7 +36,7 @@ describe('grants', () => {
     agentToken = (await gateway.ports.tokens.verifyAccessToken(gateway.org.mcpToken)).tokenId;
   });
 
-  it(`hold as soon as they are answered ${verifies('contract:17:grants')}`, async () => {
+  it(`takes effect with the answer ${verifies('contract:17:grants')}`, async () => {
     expect(agentScopes()).to.deep.equal([]);
     const grant = await give({ folder_roles: ['inbox'], expires_at: '2026-03-02T00:00:00+01:00' });
     expect(grant).to.deep.include({
@@ -53,7 +53,7 @@ describe('grants', () => {
       .and.to.have.length(2);
   });
 
-  it(`take only mailbox scopes of a preset ${verifies('contract:17:grants')}`, async () => {
+  it(`accepts only mailbox scopes of a preset ${verifies('contract:17:grants')}`, async () => {
     const { scopes } = await give({ scopes: undefined, preset: 'reader' });
     expect(scopes).to.have.members([
       'messages:read',
@@ -65,7 +65,7 @@ describe('grants', () => {
     expect(await rejection(give({ scopes: ['mailboxes:read'] }))).to.include({ code: 'invalid_request' });
   });
 
-  it('are one per principal, of principals that exist', async () => {
+  it('allows one grant per principal, and only for existing principals', async () => {
     await give();
     expect(await rejection(give())).to.include({ code: 'conflict' });
     for (const principal_id of ['usr_unknown', 'agt_unknown']) {
@@ -73,13 +73,13 @@ describe('grants', () => {
     }
   });
 
-  it(`are given once per key, and a refused one leaves the key free ${verifies('contract:14:accepted')}`, async () => {
+  it(`gives one grant per key, and leaves the key free when it refuses ${verifies('contract:14:accepted')}`, async () => {
     expect(await rejection(give({ principal_id: 'agt_x' }, { key: 'k' }))).to.include({ code: 'not_found' });
     const first = await give({}, { key: 'k' });
     expect(await give({}, { key: 'k' })).to.deep.equal(first);
   });
 
-  it(`change and end at once ${verifies('contract:17:grants')}`, async () => {
+  it(`changes and ends a grant with immediate effect ${verifies('contract:17:grants')}`, async () => {
     const { id } = await give();
     const path = { mailbox_id: mailboxId, grant_id: id };
     const changed = await gateway.call<Grant>(updateGrant, {
@@ -96,7 +96,7 @@ describe('grants', () => {
     expect(await rejection(gateway.call(updateGrant, path))).to.include({ code: 'not_found' });
   });
 
-  it(`hold quotas of sends, and no others ${verifies('contract:3:grant-quotas')}`, async () => {
+  it(`accepts only quotas of sends ${verifies('contract:3:grant-quotas')}`, async () => {
     const { id, quotas } = await give({ quotas: { sends_per_hour: 4 } });
     expect(quotas).to.deep.equal({ sends_per_hour: 4 });
     const held = () => gateway.callerOf(agentToken).mailboxes.get(mailboxId)?.quotas;
@@ -113,14 +113,14 @@ describe('grants', () => {
     expect(held()).to.equal(null);
   });
 
-  it('cannot be given without a grant of the giver', async () => {
+  it('requires a grant of the giver', async () => {
     const owners = (await list()).find(({ principal }) => principal.id === gateway.org.userId);
     await gateway.call(deleteGrant, { mailbox_id: mailboxId, grant_id: owners?.id });
     const refused = await rejection(give());
     expect(refused).to.deep.include({ code: 'insufficient_scope', details: { required: ['messages:read'] } });
   });
 
-  it(`are told as they stood at an earlier moment ${verifies('contract:17:as-of')}`, async () => {
+  it(`shows grants as of an earlier moment ${verifies('contract:17:as-of')}`, async () => {
     const before = gateway.clock.now().toISOString();
     gateway.clock.advance(1_000);
     const { id } = await give();
@@ -137,7 +137,7 @@ describe('grants', () => {
     expect(await rejection(list({ as_of: '2030-01-01T00:00:00Z' }))).to.include({ code: 'invalid_request' });
   });
 
-  it('are not seen by a token without the scope, nor on an unknown mailbox', async () => {
+  it('hides grants from a token without the scope, and of unknown mailboxes', async () => {
     const input = {
       name: 'R',
       surface: 'rest',

@@ -2,15 +2,13 @@ import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { copyMessages, moveMessages, setFlags } from '../../../../commands/messages/act-on-messages.ts';
-import type { Ports } from '../../../../commands/ports/ports.ts';
-import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
+import { settleOperation } from '../../../../commands/messages/reconcile-operation.ts';
 import { memoryLeases } from '../../../support/worlds/memory-gateway.ts';
 import { type FolderPath, type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('submitting an operation', () => {
+describe('submitOperation', () => {
   let rig: OperationRig;
   beforeEach(() => {
     rig = operationRig();
@@ -24,7 +22,7 @@ describe('submitting an operation', () => {
     },
     ...rest,
   });
-  /** The refusal, after which nothing was written and nothing ran. */
+  /** The refusal. Nothing was appended and nothing ran. */
   const refusal = async (work: Promise<unknown>): Promise<Error> => {
     const error = await rejection(work);
     expect(rig.events.all).to.deep.equal([]);
@@ -34,7 +32,7 @@ describe('submitting an operation', () => {
   };
   const types = () => rig.events.all.map(({ type }) => type);
 
-  it('writes its intent before the effect and its outcome after it', async () => {
+  it('records the intent before the effect and the outcome after it', async () => {
     const id = rig.arrive('INBOX');
     const move = rig.mailbox.moveMessages.bind(rig.mailbox);
     let before: string[] = [];
@@ -54,7 +52,7 @@ describe('submitting an operation', () => {
     expect(rig.leaseTable.size).to.equal(0);
   });
 
-  it(`outside its cardinality writes nothing, runs nothing and leaves the key free ${verifies('contract:6:cardinality', 'contract:6:cardinality-counts', 'contract:6:cardinality-bounds')}`, async () => {
+  it(`runs and records nothing when the cardinality is violated, and leaves the key free ${verifies('contract:6:cardinality', 'contract:6:cardinality-counts', 'contract:6:cardinality-bounds')}`, async () => {
     const ids = [rig.arrive('INBOX'), rig.arrive('INBOX'), rig.idOf('INBOX', 99)];
     for (const cardinality of [{ max: 2 }, { min: 4 }, { max: 0 }]) {
       const error = await refusal(rig.invoke(actOnEmail, acting(ids, { cardinality }), 'key'));
@@ -75,7 +73,7 @@ describe('submitting an operation', () => {
     expect(replayed).to.equal(false);
   });
 
-  it(`knows foreign, forged and misplaced ids as unknown ones, and runs nothing ${verifies('contract:6:foreign-id', 'contract:1:locator-mailbox', 'contract:1:locator-forged')}`, async () => {
+  it(`treats foreign, forged and misplaced ids as unknown and runs nothing ${verifies('contract:6:foreign-id', 'contract:1:locator-mailbox', 'contract:1:locator-forged')}`, async () => {
     const id = rig.arrive('INBOX');
     const place = { folderNumber: 1, uidValidity: 1000, uid: 1 };
     const foreign = [
@@ -93,7 +91,7 @@ describe('submitting an operation', () => {
     }
   });
 
-  it(`refuses what does not fit together, with its path ${verifies('contract:6:relocating-last', 'contract:6:declarative')}`, async () => {
+  it(`refuses an invalid combination of actions with its path ${verifies('contract:6:relocating-last', 'contract:6:declarative')}`, async () => {
     const id = rig.arrive('INBOX');
     const pathOf = async (input: object): Promise<unknown> => {
       const error = await refusal(rig.invoke(actOnEmail, input));
@@ -123,7 +121,7 @@ describe('submitting an operation', () => {
     );
   });
 
-  it(`wants a key where a repeat would do harm ${verifies('contract:14:required')}`, async () => {
+  it(`requires a key when a repeat would do harm ${verifies('contract:14:required')}`, async () => {
     const id = rig.arrive('INBOX');
     expect(await refusal(rig.invoke(actOnEmail, acting([id]), null))).to.include({
       code: 'idempotency_key_required',
@@ -137,7 +135,7 @@ describe('submitting an operation', () => {
     });
   });
 
-  it(`used twice answers with what the first did ${verifies('contract:14:no-second-effect', 'contract:14:replayed')}`, async () => {
+  it(`replays the outcome when the key is repeated ${verifies('contract:14:no-second-effect', 'contract:14:replayed')}`, async () => {
     const id = rig.arrive('INBOX');
     const copy = { message_ids: [id], folder: 'Work' };
     const first = await rig.invoke(copyMessages, copy, 'key');
@@ -153,7 +151,7 @@ describe('submitting an operation', () => {
     expect(await rejection(elsewhere)).to.include({ code: 'idempotency_key_reused' });
   });
 
-  it(`sent ten times at once has one effect ${verifies('contract:14:one-winner')}`, async () => {
+  it(`has one effect when ten equal requests arrive at once ${verifies('contract:14:one-winner')}`, async () => {
     const id = rig.arrive('INBOX');
     const copy = { message_ids: [id], folder: 'Work' };
     const sent = await Promise.allSettled(
@@ -168,7 +166,7 @@ describe('submitting an operation', () => {
     expect(rig.leaseTable.size).to.equal(0);
   });
 
-  it('is told to come back, not that its key is used, while another process is about to begin', async () => {
+  it('answers idempotency_in_progress when another process is about to start', async () => {
     const input = { message_ids: [rig.arrive('INBOX')], folder: 'Work' };
     const name = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
     rig.leaseTable.set(name, 'run_2');
@@ -179,7 +177,7 @@ describe('submitting an operation', () => {
     expect(rig.mailbox.commands).to.deep.equal([]);
   });
 
-  it(`keeps a grant to its folder roles, source and destination ${verifies('contract:3:grant-folders', 'contract:3:folder-unknown')}`, async () => {
+  it(`limits a grant to its folder roles, for source and destination ${verifies('contract:3:grant-folders', 'contract:3:folder-unknown')}`, async () => {
     rig = operationRig({ folderRoles: ['inbox', 'archive'] });
     const move = (from: FolderPath, folder: string) =>
       rig.invoke(moveMessages, { message_ids: [rig.arrive(from)], folder });
@@ -195,7 +193,7 @@ describe('submitting an operation', () => {
     expect((await move('INBOX', 'archive')).output).to.include({ status: 'completed' });
   });
 
-  it('wants the scope of every action', async () => {
+  it('requires the scope of every action', async () => {
     rig = operationRig({ scopes: ['messages:read', 'messages:archive'] });
     const id = rig.arrive('INBOX');
     const error = await refusal(
@@ -205,7 +203,7 @@ describe('submitting an operation', () => {
     expect(error).to.have.deep.nested.property('details.required', ['messages:flag', 'messages:trash']);
   });
 
-  it(`as a preview says what would happen, and does nothing ${verifies('contract:6:status-preview', 'contract:6:preview-mode')}`, async () => {
+  it(`describes what would happen when the mode is preview, and changes nothing ${verifies('contract:6:status-preview', 'contract:6:preview-mode')}`, async () => {
     const ids = [rig.arrive('INBOX'), rig.idOf('INBOX', 9)];
     const input = acting(
       ids,
@@ -227,7 +225,7 @@ describe('submitting an operation', () => {
     expect((await rig.reply(actOnEmail, input, null)).preview?.content_hash).to.equal(preview?.content_hash);
   });
 
-  it(`with the mailbox away leaves no operation and the key free ${verifies('contract:6:resolved-first')}`, async () => {
+  it(`leaves no operation and a free key when the mailbox is unavailable ${verifies('contract:6:resolved-first')}`, async () => {
     const id = rig.arrive('INBOX');
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'The mail server is away.');
     expect(await refusal(rig.invoke(actOnEmail, acting([id]), 'key'))).to.include({
@@ -237,7 +235,7 @@ describe('submitting an operation', () => {
     expect((await rig.invoke(actOnEmail, acting([id]), 'key')).replayed).to.equal(false);
   });
 
-  it('with the store away after the effect is found done by the same key', async () => {
+  it('finds the effect done by the same key when the store failed after it', async () => {
     const id = rig.arrive('INBOX');
     const move = rig.mailbox.moveMessages.bind(rig.mailbox);
     rig.mailbox.moveMessages = (...command) => {
@@ -255,17 +253,14 @@ describe('submitting an operation', () => {
     expect(rig.mailbox.commands).to.deep.equal(['move INBOX 1']);
   });
 
-  it(`settled by another process while this one was held up does nothing more, and is told as found there ${verifies('contract:10:lease')}`, async () => {
+  it(`does nothing more when another process settled the operation meanwhile, and returns its outcome ${verifies('contract:10:lease')}`, async () => {
     const id = rig.arrive('INBOX');
     const move = rig.mailbox.moveMessages.bind(rig.mailbox);
     const operationId = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
     rig.mailbox.moveMessages = async (...command) => {
       rig.leaseTable.delete(operationId);
       const other = { ...rig.ports, leases: memoryLeases('run_2', rig.leaseTable) };
-      expect(await sweepOperations(other, [{ operationId, orgId: 'org_1' }])).to.deep.equal({
-        settled: [operationId],
-        left: [],
-      });
+      expect(await settleOperation(other, { operationId, orgId: 'org_1' })).to.equal('settled');
       return await move(...command);
     };
     const { output } = await rig.invoke(actOnEmail, acting([id]), 'key');
@@ -274,40 +269,19 @@ describe('submitting an operation', () => {
     expect(rig.mailbox.commands, 'nothing was done after the judgement').to.deep.equal([]);
   });
 
-  it('that meets a defect when it is looked up is left, logged, and not in the way of the next', async () => {
-    rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
-    await rejection(rig.invoke(actOnEmail, acting([rig.arrive('INBOX')]), 'key'));
-    const operationId = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
-    const broken = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'broken');
-    const logged: unknown[] = [];
-    const ports: Ports = {
-      ...rig.ports,
-      log: { ...silentLog, error: (_, fields) => logged.push(fields?.['operationId']) },
-      leases: {
-        ...memoryLeases('run_2', rig.leaseTable),
-        holder: (name) =>
-          name === broken ? Promise.reject(new TypeError('not as expected')) : Promise.resolve(null),
-      },
-    };
-    rig.leaseTable.clear();
-    const both = [broken, operationId].map((id) => ({ operationId: id, orgId: 'org_1' }));
-    expect(await sweepOperations(ports, both)).to.deep.equal({ settled: [operationId], left: [broken] });
-    expect(logged).to.deep.equal([broken]);
-  });
-
-  it('is swept when its runner is gone, and not before', async () => {
+  it('is settled by the sweep when its process is gone, not before', async () => {
     const id = rig.arrive('INBOX');
     const operationId = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
     rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
     await rejection(rig.invoke(actOnEmail, acting([id]), 'key'));
     rig.leaseTable.set(operationId, 'run_2');
-    const sweep = () => sweepOperations(rig.ports, [{ operationId, orgId: 'org_1' }]);
-    expect(await sweep(), 'it still runs').to.deep.equal({ settled: [], left: [] });
+    const sweep = () => settleOperation(rig.ports, { operationId, orgId: 'org_1' });
+    expect(await sweep(), 'it still runs').to.equal('held');
     rig.leaseTable.delete(operationId);
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'The mail server is away.');
-    expect(await sweep()).to.deep.equal({ settled: [], left: [operationId] });
+    expect(await rejection(sweep())).to.include({ code: 'mailbox_unavailable' });
     rig.mail.failure = null;
-    expect(await sweep()).to.deep.equal({ settled: [operationId], left: [] });
+    expect(await sweep()).to.equal('settled');
     expect(rig.leaseTable.size).to.equal(0);
     expect(rig.events.all.at(-1)?.metadata['actor']).to.include({ type: 'system' });
   });

@@ -21,7 +21,7 @@ type Step =
   | { type: 'set_flags'; seen: boolean };
 
 interface Scenario {
-  /** Where each message lies; few Message-IDs, so that some share one, and some have none. */
+  /** The folder of each message; few Message-IDs, so that some messages share one and some have none. */
   readonly messages: readonly {
     folder: FolderPath;
     messageId: string | null;
@@ -83,10 +83,10 @@ interface Ran {
   readonly retry: () => Promise<unknown>;
 }
 
-/** Runs the scenario until its loss and brings the connection back. */
+/** Runs the scenario until its loss and restores the connection. */
 async function run({ messages, steps, loss }: Scenario): Promise<Ran> {
   const rig = operationRig();
-  // UIDs of one folder never begin where those of another do.
+  // The UIDs of two folders start at different numbers.
   for (const path of FOLDERS) rig.mailbox.folder(path).uidNext = 10 * (FOLDERS.indexOf(path) + 1);
   const ids = messages.map(({ folder: path, messageId, isSeen }) =>
     rig.arrive(path, messageId, isSeen ? ['\\Seen'] : []),
@@ -130,13 +130,13 @@ function truth({ messages, steps }: Scenario, { rig, ids }: Ran): ReadonlySet<st
 }
 
 function checkOutcome(step: Step, home: FolderPath, outcome: string, isCarriedOut: boolean): void {
-  // Flags that are as asked, and a message that lies where it should go, are done whoever did it.
+  // Flags that are as requested, and a message that is at its destination, are done, whichever client did it.
   const isVacuous = step.type === 'set_flags' || (isMove(step) && destinationOf(step) === home);
   if (outcome === 'done') expect(isCarriedOut || isVacuous).to.equal(true);
   else expect(isCarriedOut).to.equal(false);
 }
 
-/** The new id leads to a message of the same Message-ID in the folder it should be in. */
+/** The new id names a message with the same Message-ID in the destination. */
 function checkArrival(rig: OperationRig, path: FolderPath, messageId: string | null, newId: string): void {
   const place = rig.ports.locators.openMessage(newId);
   expect(FOLDERS[(place?.folderNumber ?? 0) - 1]).to.equal(path);
@@ -157,8 +157,8 @@ function checkResult(scenario: Scenario, ran: Ran, result: ItemResult, isCarried
   checkArrival(ran.rig, destination, message.messageId, result.new_message_id);
 }
 
-describe('reconciling a cut-off operation', () => {
-  it(`agrees with the mailbox, wherever it was cut off ${verifies('contract:10:reconciled', 'contract:10:cut-off')}`, async () => {
+describe('reconcileOperation', () => {
+  it(`agrees with the mailbox wherever the operation was interrupted ${verifies('contract:10:reconciled', 'contract:10:cut-off')}`, async () => {
     await fc.assert(
       fc.asyncProperty(scenarios, async (scenario) => {
         const ran = await run(scenario);
@@ -177,7 +177,7 @@ describe('reconciling a cut-off operation', () => {
     );
   });
 
-  it(`changes nothing in the mailbox, and nothing more the second time ${verifies('contract:14:no-second-effect')}`, async () => {
+  it(`changes nothing in the mailbox, and records nothing when it runs again ${verifies('contract:14:no-second-effect')}`, async () => {
     await fc.assert(
       fc.asyncProperty(scenarios, async (scenario) => {
         const ran = await run(scenario);
@@ -206,7 +206,7 @@ describe('reconciling a cut-off operation', () => {
   const outcomes = (output: unknown): unknown[] =>
     (output as { results: ItemResult[] }).results.map(({ outcome }) => outcome);
 
-  it('says of a copy that no Message-ID can prove that it is unknown, never that it failed', async () => {
+  it('reports unknown, not failed, when no Message-ID can prove a copy', async () => {
     const rig = operationRig();
     cut(rig, { isDone: true });
     const id = rig.arrive('INBOX', null);
@@ -216,7 +216,7 @@ describe('reconciling a cut-off operation', () => {
     ]);
   });
 
-  it('does not take flags that were there before for a proof of the step before', async () => {
+  it('takes flags that were set before as no proof of the preceding step', async () => {
     const rig = operationRig();
     cut(rig, { isDone: false });
     const id = rig.arrive('INBOX', '<a@example.com>', ['\\Seen']);
@@ -228,7 +228,7 @@ describe('reconciling a cut-off operation', () => {
     expect(outcomes((await act(rig, [id], ...actions)).output)).to.deep.equal(['failed', 'skipped']);
   });
 
-  it('knows a keyword in another case: servers keep the case that came first', async () => {
+  it('recognises a keyword in another letter case, because servers keep the first one', async () => {
     const rig = operationRig();
     cut(rig, { isDone: false });
     const id = rig.arrive('INBOX', '<a@example.com>', ['later']);
@@ -237,7 +237,7 @@ describe('reconciling a cut-off operation', () => {
     expect(outcomes((await act(rig, [id], action)).output)).to.deep.equal(['done']);
   });
 
-  it('waits while somebody holds the lease', async () => {
+  it('waits when another process holds the lease', async () => {
     const rig = operationRig();
     cut(rig, {});
     const id = rig.arrive('INBOX');

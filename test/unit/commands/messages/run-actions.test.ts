@@ -3,7 +3,7 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('running actions', () => {
+describe('running message actions', () => {
   let rig: OperationRig;
   beforeEach(() => {
     rig = operationRig();
@@ -17,7 +17,7 @@ describe('running actions', () => {
     ...(rig.mailbox.folder(path).messages.get(uid)?.flags ?? []),
   ];
 
-  it(`runs them in order on each message, one command for all of a folder ${verifies('contract:6:action-types', 'contract:10:outcomes')}`, async () => {
+  it(`runs the actions in order on each message, with one command per folder ${verifies('contract:6:action-types', 'contract:10:outcomes')}`, async () => {
     const ids = [rig.arrive('INBOX'), rig.arrive('Work'), rig.arrive('INBOX')];
     const { status, results, summary } = await act(
       ids,
@@ -43,7 +43,7 @@ describe('running actions', () => {
     expect(flagsOf('Archive', 1)).to.deep.equal(['\\Seen']);
   });
 
-  it(`never follows a stale id: that message failed, the others went on ${verifies('contract:4:stale-in-list', 'contract:6:completed-with-failures')}`, async () => {
+  it(`fails a message with a stale id and continues with the others ${verifies('contract:4:stale-in-list', 'contract:6:completed-with-failures')}`, async () => {
     const ids = [rig.idOf('INBOX', 77), rig.arrive('INBOX')];
     const { status, results, summary } = await act(
       ids,
@@ -57,7 +57,7 @@ describe('running actions', () => {
     expect((await act([rig.idOf('INBOX', 77)], { type: 'trash' })).status).to.equal('completed');
   });
 
-  it('leaves a message that is where it should go alone, and its id valid', async () => {
+  it('leaves a message in place, with a valid id, when it is there already', async () => {
     const id = rig.arrive('Archive');
     const { results } = await act([id], { type: 'archive' });
     expect(results).to.deep.equal([
@@ -66,7 +66,7 @@ describe('running actions', () => {
     expect(rig.mailbox.commands).to.deep.equal([]);
   });
 
-  it('skips what comes after a step whose outcome is not known', async () => {
+  it('skips the later actions when an outcome is unknown', async () => {
     const id = rig.arrive('INBOX');
     rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
     const { results, summary } = await act([id], { type: 'copy', folder: 'Work' }, { type: 'trash' });
@@ -75,7 +75,7 @@ describe('running actions', () => {
     expect(rig.mailbox.commands).to.deep.equal(['copy INBOX 1']);
   });
 
-  it('tells a message that went away in between as stale', async () => {
+  it('fails with message_stale when the message disappeared between two actions', async () => {
     const id = rig.arrive('INBOX');
     const setFlags = rig.mailbox.setFlags.bind(rig.mailbox);
     rig.mailbox.setFlags = async (...command) => {

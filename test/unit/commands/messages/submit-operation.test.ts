@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { FakeMailbox } from '../../../support/fakes/fake-mailbox.ts';
@@ -14,7 +14,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 
-/** A mailbox whose moves wait until they are let go. */
+/** A mailbox whose moves wait until the gate opens. */
 class SlowMailbox extends FakeMailbox {
   readonly gate = new Gate();
 
@@ -24,7 +24,7 @@ class SlowMailbox extends FakeMailbox {
   }
 }
 
-describe('an operation while it runs', () => {
+describe('a running operation', () => {
   let gateway: MemoryGateway;
   let mailbox: SlowMailbox;
   let input: object;
@@ -50,7 +50,7 @@ describe('an operation while it runs', () => {
     sleeps = new HeldSleeps(gateway.clock);
   });
 
-  it(`is held by a lease, and its run is named in event 0 ${verifies('contract:10:lease')}`, async () => {
+  it(`holds a lease, and names its run in event 0 ${verifies('contract:10:lease')}`, async () => {
     const { ports, events } = gateway;
     const work = trash();
     await mailbox.gate.reached;
@@ -62,7 +62,7 @@ describe('an operation while it runs', () => {
     expect(await ports.leases.holder(operationId())).to.equal(null);
   });
 
-  it(`answers 504 after 30 seconds and goes on; the same key tells the outcome ${verifies('contract:6:slow-provider')}`, async () => {
+  it(`answers 504 after 30 seconds and continues; the same key returns the outcome ${verifies('contract:6:slow-provider')}`, async () => {
     const refused = rejection(trash());
     await mailbox.gate.reached;
     sleeps.end(30_000);
@@ -79,7 +79,7 @@ describe('an operation while it runs', () => {
     expect(mailbox.commands).to.have.length(1);
   });
 
-  it(`tells its id before anything is written, too, since it will be ${verifies('contract:6:slow-provider')}`, async () => {
+  it(`returns its id in the 504 even when nothing is recorded yet ${verifies('contract:6:slow-provider')}`, async () => {
     const gate = new Gate();
     gateway.mail.withMailbox = async (_, __, work) => {
       await gate.pass();
@@ -97,7 +97,7 @@ describe('an operation while it runs', () => {
     await eventually(async () => (await trash()).replayed);
   });
 
-  it('does not ask a store again that has just kept its caller waiting', async () => {
+  it('asks the store no second time when the append failed after a wait', async () => {
     const { events } = gateway;
     const asked: string[] = [];
     const readStream = events.readStream.bind(events);
@@ -113,7 +113,7 @@ describe('an operation while it runs', () => {
     expect(asked).to.deep.equal([`append operation-${operationId()}`]);
   });
 
-  it('tells no id of a preview, of which nothing is kept', async () => {
+  it('returns no id when a preview is too slow, because nothing is stored', async () => {
     const gate = new Gate();
     gateway.mail.withMailbox = () => gate.pass() as Promise<never>;
     const preview = { ...input, authorization: { mode: 'preview' } };
@@ -123,7 +123,7 @@ describe('an operation while it runs', () => {
     expect(await refused).to.deep.include({ code: 'provider_timeout', details: {} });
   });
 
-  it(`is answered in time as well while a repeat looks at what became of it ${verifies('contract:6:slow-provider')}`, async () => {
+  it(`answers 504 in time when a repeat reconciles slowly ${verifies('contract:6:slow-provider')}`, async () => {
     const { events } = gateway;
     const append = events.append.bind(events);
     events.append = (stream, expected, written) =>

@@ -15,28 +15,28 @@ const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
 
 type Table = Record<(typeof MODES)[number], Record<PolicyDecision['decision'], string>>;
 
-/** The table of modes of `contract.md` 6; a check is written down as the mode whose terms it has. */
+/** The table of modes of `contract.md` 6; an approval is written as the mode whose terms it has. */
 const TABLE: Table = {
   execute_or_request_approval: {
     allow: 'run',
-    require: 'check as execute_or_request_approval',
+    require: 'approval as execute_or_request_approval',
     deny: 'policy_denied',
   },
   execute: { allow: 'run', require: 'approval_required', deny: 'policy_denied' },
   request_approval: {
-    allow: 'check as request_approval',
-    require: 'check as request_approval',
+    allow: 'approval as request_approval',
+    require: 'approval as request_approval',
     deny: 'policy_denied',
   },
-  prepare: { allow: 'check as prepare', require: 'check as prepare', deny: 'policy_denied' },
+  prepare: { allow: 'approval as prepare', require: 'approval as prepare', deny: 'policy_denied' },
   preview: { allow: 'preview', require: 'preview', deny: 'preview' },
 };
 
 const EXPUNGE: Table = {
   ...TABLE,
   execute_or_request_approval: {
-    allow: 'check as prepare',
-    require: 'check as prepare',
+    allow: 'approval as prepare',
+    require: 'approval as prepare',
     deny: 'policy_denied',
   },
   execute: { allow: 'approval_required', require: 'approval_required', deny: 'policy_denied' },
@@ -45,7 +45,7 @@ const EXPUNGE: Table = {
 const answer = (mode: Mode, decision: PolicyDecision['decision'], neverDirect: boolean): string => {
   try {
     const admission = authorizeOperation({ mode, policy: decided(decision), mayRequest: true, neverDirect });
-    return typeof admission === 'string' ? admission : `check as ${admission.request}`;
+    return typeof admission === 'string' ? admission : `approval as ${admission.request}`;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     expect(error.details['policy']).to.deep.equal({ decision, rule_id: 'r', version: 3 });
@@ -56,21 +56,21 @@ const answer = (mode: Mode, decision: PolicyDecision['decision'], neverDirect: b
 describe(`authorizeOperation ${verifies('contract:6:modes', 'contract:6:approval-required', 'contract:6:denied')}`, () => {
   for (const mode of MODES) {
     for (const decision of ['allow', 'require', 'deny'] as const) {
-      it(`${mode} where policy says ${decision}: ${TABLE[mode][decision]}`, () => {
+      it(`answers "${TABLE[mode][decision]}" when the mode is ${mode} and policy says ${decision}`, () => {
         expect(answer(mode, decision, false)).to.equal(TABLE[mode][decision]);
       });
 
-      it(`expunge, ${mode} where policy says ${decision}: ${EXPUNGE[mode][decision]} ${verifies('contract:6:expunge-never-direct')}`, () => {
+      it(`answers "${EXPUNGE[mode][decision]}" to expunge when the mode is ${mode} and policy says ${decision} ${verifies('contract:6:expunge-never-direct')}`, () => {
         expect(answer(mode, decision, true)).to.equal(EXPUNGE[mode][decision]);
       });
     }
   }
 
-  it(`makes a check only for whoever may ask for one ${verifies('contract:6:request-scope')}`, () => {
+  it(`requires approvals:request when an approval is needed ${verifies('contract:6:request-scope')}`, () => {
     for (const mode of MODES) {
       for (const decision of ['allow', 'require'] as const) {
         const asked = { mode, policy: decided(decision), mayRequest: false };
-        if (TABLE[mode][decision].startsWith('check')) {
+        if (TABLE[mode][decision].startsWith('approval as')) {
           const error = thrown(() => authorizeOperation(asked));
           expect(error).to.deep.include({
             code: 'insufficient_scope',

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { ApprovalState, Committing } from '../../../../commands/operations/approval-state.ts';
-import { attemptFailed, commitOutcome } from '../../../../commands/operations/commit-outcome.ts';
+import { attemptFailed, commitOutcome } from '../../../../commands/operations/commit-kind.ts';
 import type { ItemResult } from '../../../../commands/operations/operation-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const after = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
 
-/** As much of a check as its outcome rests on, its first commit begun now. */
+/** The part of an approval that its outcome depends on, with its first commit started now. */
 const attempt = { number: 1, startedAt: NOW.toISOString(), firstAt: NOW.toISOString(), error: null };
 const committing = {
   phase: 'committing',
@@ -27,8 +27,8 @@ const cutOff = item('failed', 'mailbox_unavailable');
 const typesOf = (approval: ApprovalState | null, ...results: readonly ItemResult[]): readonly string[] =>
   commitOutcome(approval, results, NOW).map(({ type }) => type);
 
-describe(`what a check makes of its outcomes ${verifies('contract:10:commit-unknown', 'contract:10:attempt-failed')}`, () => {
-  it('ends it where something was done, and where all was refused for good', () => {
+describe(`commitOutcome ${verifies('contract:10:commit-unknown', 'contract:10:attempt-failed')}`, () => {
+  it('ends the approval when anything was done or everything was refused permanently', () => {
     expect(typesOf(committing, item('done'))).to.deep.equal(['ApprovalCommitted']);
     expect(typesOf(committing, item('done'), item('failed', 'provider_rejected'))).to.deep.equal([
       'ApprovalCommitted',
@@ -37,11 +37,11 @@ describe(`what a check makes of its outcomes ${verifies('contract:10:commit-unkn
     expect(typesOf(committing, item('failed', 'message_stale'))).to.deep.equal(['ApprovalCommitFailed']);
   });
 
-  it('leaves it open while anything is unknown', () => {
+  it('records nothing when an outcome is unknown', () => {
     expect(typesOf(committing, item('done'), item('unknown'))).to.deep.equal([]);
   });
 
-  it('gives it back where surely nothing was done', () => {
+  it('returns the approval for another attempt when nothing was done', () => {
     expect(typesOf(committing, cutOff, item('skipped'))).to.deep.equal(['CommitAttemptFailed']);
     expect(typesOf(committing, cutOff, item('failed', 'message_stale'))).to.deep.equal([
       'CommitAttemptFailed',
@@ -51,12 +51,12 @@ describe(`what a check makes of its outcomes ${verifies('contract:10:commit-unkn
     ]);
   });
 
-  it('says nothing of what has no check, or is not being committed', () => {
+  it('records nothing without an approval that is being committed', () => {
     expect(typesOf(null, item('done'))).to.deep.equal([]);
     expect(typesOf({ ...committing, phase: 'granted' }, item('done'))).to.deep.equal([]);
   });
 
-  it('is tried again by the gateway after 1, 5, 15 and 30 minutes, for a day from the first attempt', () => {
+  it('schedules retries after 1, 5, 15 and 30 minutes, for a day from the first attempt', () => {
     const own = { ...committing, terms: { ...committing.terms, auto_commit: true } };
     const facts = commitOutcome(own, [cutOff], NOW);
     expect(facts.map(({ data }) => data)).to.deep.include({ commit_at: after(1), why: 'retry' });

@@ -1,15 +1,14 @@
 import { expect } from 'chai';
-import { approvalFacts, isOwnRequest } from '../../../../commands/operations/approval-facts.ts';
+import { approvalFacts, confirmationOf, isOwnRequest } from '../../../../commands/operations/confirmation.ts';
 import { low } from '../../../../commands/operations/approval-warnings.ts';
-import { confirmationOf } from '../../../../commands/operations/confirmation.ts';
 import { domainsOf } from '../../../../commands/policy/address-look.ts';
 import { sendManifest } from '../../../support/samples/send-manifest.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const DOMAINS = domainsOf({ internal_domains: ['example.com'] }, 'anna@example.com');
 
-describe('what is confirmed', () => {
-  it(`names everybody who would get a message, and where they are ${verifies('contract:9:confirmation')}`, () => {
+describe('confirmationOf', () => {
+  it(`names every recipient and who is outside the organisation ${verifies('contract:9:confirmation')}`, () => {
     const manifest = sendManifest({
       to: [{ name: null, email: 'erika@kunde.example' }],
       cc: [{ name: null, email: 'max@example.com' }],
@@ -35,7 +34,7 @@ describe('what is confirmed', () => {
     ]);
   });
 
-  it(`says that deleted messages are gone for good ${verifies('contract:9:confirmation')}`, () => {
+  it(`says that messages are deleted permanently ${verifies('contract:9:confirmation')}`, () => {
     const items = Array.from({ length: 12 }, () => ({
       ...{ message_id: 'msg_1', rfc_message_id: null, subject_hash: null, folder: 'INBOX' },
     }));
@@ -51,7 +50,7 @@ describe('what is confirmed', () => {
     expect(destructive).to.equal(true);
   });
 
-  it(`tells the person behind a request before the vote ${verifies('contract:9:confirmation')}`, () => {
+  it(`warns the person behind a request before the vote ${verifies('contract:9:confirmation')}`, () => {
     const agents = new Map([['agt_1', { ownerId: 'usr_1' }]]) as never;
     const isOwn = isOwnRequest({ agents }, { id: 'agt_1' }, 'usr_1');
     const noted = { manifest: null, mailbox: undefined, warnings: [low('content_cut', 'Cut.')] };

@@ -33,8 +33,8 @@ const built = (nonce: string, changes: Partial<typeof face> = {}): ActionsManife
   });
 const NONCE = '00112233445566778899aabbccddeeff';
 
-describe('canonical JSON of a manifest', () => {
-  it('is what RFC 8785 3.2.2 to 3.2.4 shows for its own example', () => {
+describe('manifestText', () => {
+  it('matches the example of RFC 8785 3.2.2 to 3.2.4', () => {
     const example = JSON.parse(
       '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],' +
         '"string":"\\u20ac$\\u000F\\u000aA\'\\u0042\\u0022\\u005c\\\\\\"\\/","literals":[null,true,false]}',
@@ -67,7 +67,7 @@ describe('canonical JSON of a manifest', () => {
     ]);
   });
 
-  it('writes the numbers of RFC 8785 appendix B', () => {
+  it('matches the numbers of RFC 8785 appendix B', () => {
     const numbers: readonly (readonly [string, string])[] = [
       ['0000000000000000', '0'], ['8000000000000000', '0'], ['0000000000000001', '5e-324'],
       ['8000000000000001', '-5e-324'], ['7fefffffffffffff', '1.7976931348623157e+308'],
@@ -84,14 +84,14 @@ describe('canonical JSON of a manifest', () => {
     }
   });
 
-  it('takes no half of a surrogate pair (RFC 8785 3.2.2.2)', () => {
+  it('throws when a string has an unpaired surrogate (RFC 8785 3.2.2.2)', () => {
     const manifest = { ...built(NONCE), operation_id: 'opn_\ud800' };
     expect(() => manifestText(manifest)).to.throw('surrogate');
   });
 });
 
-describe('the manifest of message actions', () => {
-  it('names each message, its place and where it goes, and nothing that changes by itself', () => {
+describe('manifest of message actions', () => {
+  it('names each message, its place and its destination', () => {
     const [item] = built(NONCE).items;
     expect(built(NONCE)).to.deep.equal({
       kind: 'message_actions',
@@ -104,13 +104,13 @@ describe('the manifest of message actions', () => {
     expect(item?.subject_hash).to.match(/^[0-9a-f]{64}$/);
   });
 
-  it('tells nothing of a subject that can be guessed: each nonce gives another hash', () => {
+  it('hashes the subject with a nonce, so that it cannot be guessed', () => {
     expect(built(NONCE).items[0]?.subject_hash).not.to.equal(
       built('ff112233445566778899aabbccddeeff').items[0]?.subject_hash,
     );
   });
 
-  it('is opened by its hash, and by no other', () => {
+  it('opens only with its own hash', () => {
     const text = manifestText(built(NONCE));
     expect(openManifest(text, contentHashOf(text))).to.deep.equal(built(NONCE));
     fc.assert(
@@ -122,7 +122,7 @@ describe('the manifest of message actions', () => {
     );
   });
 
-  it('knows its messages again, and no other at the same place', () => {
+  it('recognises its messages, and no other message at the same place', () => {
     const manifest = built(NONCE);
     const [item] = manifest.items;
     if (!item) throw new Error('no item');
@@ -132,7 +132,7 @@ describe('the manifest of message actions', () => {
     expect(isSameMessage(NONCE, item, { messageId: null, subject: null })).to.equal(false);
   });
 
-  it('sees a destination that was renamed or is gone', () => {
+  it('reports a destination that was renamed or is missing', () => {
     const manifest = built(NONCE);
     expect(movedDestinations(manifest, mailbox)).to.deep.equal([]);
     const renamed = { folders: [INBOX, { number: 2, path: 'Bin' }] };

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { operation } from '../../../../commands/operations/operation.ts';
-import { countsOf, progressOf } from '../../../../commands/operations/operation-progress.ts';
+import { countsOf, progressOf } from '../../../../commands/operations/approval-reply.ts';
 import type { ItemResult, SendOutcome } from '../../../../commands/operations/operation-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
@@ -30,8 +30,8 @@ const ofSend = (outcome: SendOutcome['outcome'] | null): string =>
     }),
   );
 
-describe('where an operation stands', () => {
-  it(`is running until there are outcomes, and unknown while one of them is ${verifies('contract:10:operation-state')}`, () => {
+describe('progressOf', () => {
+  it(`is running until outcomes exist, and unknown while any outcome is ${verifies('contract:10:operation-state')}`, () => {
     expect(progressOf(countsOf(operation.initial))).to.equal('running');
     expect(ofActions('done', 'unknown', 'failed')).to.equal('unknown');
     expect(ofActions('failed', 'failed')).to.equal('failed');
@@ -40,7 +40,7 @@ describe('where an operation stands', () => {
     expect(ofActions('skipped')).to.equal('completed');
   });
 
-  it('is told of a send by its one message', () => {
+  it('follows the one message of a send', () => {
     expect(([null, 'done', 'failed', 'unknown'] as const).map(ofSend)).to.deep.equal([
       'running', 'completed', 'failed', 'unknown',
     ]); // prettier-ignore

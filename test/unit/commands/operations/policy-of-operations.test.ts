@@ -24,7 +24,7 @@ const acting = (messageIds: readonly string[], ...types: readonly string[]) => (
 });
 
 describe("an organisation's policy on operations", () => {
-  it(`is asked for every action and for how many messages there are ${verifies('contract:8:strictest', 'contract:8:names-rule')}`, async () => {
+  it(`decides on every action and on the number of messages ${verifies('contract:8:strictest', 'contract:8:names-rule')}`, async () => {
     const rig = under({
       id: 'bulk',
       when: { actions: ['trash'], bulk_count: { min: 2 } },
@@ -51,7 +51,7 @@ describe("an organisation's policy on operations", () => {
     });
   });
 
-  it(`holds for the direct verbs, and asks for an approval where it requires one ${verifies('contract:6:approval-required')}`, async () => {
+  it(`applies to the direct tools, and answers approval_required ${verifies('contract:6:approval-required')}`, async () => {
     const rig = under({ id: 'moves', when: { actions: ['move'] }, then: { decision: 'require', quorum: 2 } });
     const message_ids = [rig.arrive('INBOX')];
     const refused = await rejection(rig.invoke(moveMessages, { message_ids, folder: 'archive' }));

@@ -10,7 +10,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
-/** A rig with these rules; who asks is a plain member, and `approvers` are beside him. */
+/** A rig with these rules, whose requester is a member besides the `approvers`. */
 function under(
   rules: readonly unknown[],
   approvers: readonly Role[] = ['approver'],
@@ -26,7 +26,7 @@ function under(
 }
 
 const REQUIRE = {
-  id: 'checked',
+  id: 'required',
   when: { actions: ['archive', 'expunge'] },
   then: { decision: 'require', quorum: 1 },
 };
@@ -39,8 +39,8 @@ const acting = (messageIds: readonly string[], type: string, mode?: string, reas
 const typesOf = async (rig: OperationRig, reply: OperationReply): Promise<readonly string[]> =>
   (await rig.events.readStream(`operation-${reply.operation_id ?? ''}`)).map(({ type }) => type);
 
-describe('a request that becomes a check', () => {
-  it(`waits for a person, with one append and nothing done ${verifies('contract:6:check-modes', 'contract:1:shared-id')}`, async () => {
+describe('requesting an approval', () => {
+  it(`records the request in one append and changes nothing ${verifies('contract:6:check-modes', 'contract:1:shared-id')}`, async () => {
     const rig = under([REQUIRE]);
     const reply = await rig.reply(actOnEmail, acting([rig.arrive('INBOX')], 'archive'));
     expect(reply.status).to.equal('awaiting_approval');
@@ -57,7 +57,7 @@ describe('a request that becomes a check', () => {
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it(`is granted by policy itself where it is only prepared and policy allows ${verifies('contract:6:check-modes')}`, async () => {
+  it(`grants at once when the operation is only prepared and policy allows it ${verifies('contract:6:check-modes')}`, async () => {
     const rig = under([]);
     const reply = await rig.reply(actOnEmail, acting([rig.arrive('INBOX')], 'archive', 'prepare'));
     expect(reply.status).to.equal('pending_commit');
@@ -68,7 +68,7 @@ describe('a request that becomes a check', () => {
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it(`fixes exactly what would happen, and names it by its hash ${verifies('contract:9:manifest')}`, async () => {
+  it(`stores exactly what would happen, and names it by its hash ${verifies('contract:9:manifest')}`, async () => {
     const rig = under([REQUIRE]);
     const id = rig.arrive('INBOX', '<one@example.com>');
     const gone = rig.idOf('INBOX', 4_000);
@@ -80,14 +80,14 @@ describe('a request that becomes a check', () => {
     const manifest = openManifest(text ?? '', reply.approval?.content_hash ?? '');
     expect(manifest).to.deep.include({ mailbox_id: 'mbx_0', operation_id: reply.operation_id });
     expect(manifest).to.deep.include({ steps: [{ action: 'archive', folder: 2, folder_path: 'Archive' }] });
-    // What is not at its place any more cannot be approved; it stays that item's outcome.
+    // A message that has left its place cannot be approved; it stays the outcome of that item.
     expect(
       manifest?.kind === 'message_actions' && manifest.items.map(({ message_id }) => message_id),
     ).to.deep.equal([id]);
     expect(requested).to.deep.include({ action: 'archive', cardinality: { min: 1, max: 2 } });
   });
 
-  it(`is refused, its key free, where too few people could decide ${verifies('contract:9:eligible')}`, async () => {
+  it(`is refused with a free key when too few people could decide ${verifies('contract:9:eligible')}`, async () => {
     const two = { ...REQUIRE, then: { decision: 'require', quorum: 2, approver_role: 'admin' } };
     const rig = under([two], ['admin', 'approver', 'auditor']);
     const input = acting([rig.arrive('INBOX')], 'archive');
@@ -99,7 +99,7 @@ describe('a request that becomes a check', () => {
     expect((await rig.reply(actOnEmail, input, 'k')).status).to.equal('awaiting_approval');
   });
 
-  it(`does not count the person behind where four eyes are wanted ${verifies('contract:9:eligible')}`, async () => {
+  it(`excludes the person behind the request when the rule excludes the owner ${verifies('contract:9:eligible')}`, async () => {
     const foreign = { ...REQUIRE, then: { decision: 'require', exclude_owner: true } };
     const rig = under([foreign], []);
     (rig.ports.directory.state.roles as Map<string, Role>).set('org_1/usr_1', 'owner');
@@ -107,7 +107,7 @@ describe('a request that becomes a check', () => {
     expect(await rejection(rig.invoke(actOnEmail, input))).to.include({ code: 'no_eligible_approver' });
   });
 
-  it(`is answered as it stands when its key comes again ${verifies('contract:14:check-replay')}`, async () => {
+  it(`replays the current approval when the key is repeated ${verifies('contract:14:check-replay')}`, async () => {
     const rig = under([REQUIRE]);
     const input = acting([rig.arrive('INBOX')], 'archive');
     const first = await rig.reply(actOnEmail, input, 'k');
@@ -117,14 +117,14 @@ describe('a request that becomes a check', () => {
     expect(await typesOf(rig, first)).to.have.length(3);
   });
 
-  it(`made ten times at once is one check ${verifies('contract:14:check-replay')}`, async () => {
+  it(`creates one approval when ten equal requests arrive at once ${verifies('contract:14:check-replay')}`, async () => {
     const rig = under([REQUIRE]);
     const input = acting([rig.arrive('INBOX')], 'archive');
     const replies = await Promise.all(Array.from({ length: 10 }, () => rig.reply(actOnEmail, input, 'k')));
     expect(new Set(replies.map(({ approval }) => approval?.content_hash)).size).to.equal(1);
   });
 
-  it(`needs approvals:request, where policy wants an approval or the mode does ${verifies('contract:6:request-scope')}`, async () => {
+  it(`requires approvals:request when policy or the mode asks for an approval ${verifies('contract:6:request-scope')}`, async () => {
     const scopes = MAILBOX_SCOPES.filter((scope) => scope !== 'approvals:request');
     const rig = under([REQUIRE], ['approver'], { scopes });
     const input = acting([rig.arrive('INBOX')], 'archive');
@@ -137,7 +137,7 @@ describe('a request that becomes a check', () => {
     expect(trash.status).to.equal('completed');
   });
 
-  it(`is every expunge, also where policy allows it ${verifies('contract:6:expunge-never-direct')}`, async () => {
+  it(`is needed for every expunge, even when policy allows it ${verifies('contract:6:expunge-never-direct')}`, async () => {
     const rig = under([{ id: 'free', when: {}, then: { decision: 'allow' } }]);
     const ids = [rig.arrive('INBOX')];
     const refused = await rejection(rig.invoke(actOnEmail, acting(ids, 'expunge', 'execute')));
@@ -146,7 +146,7 @@ describe('a request that becomes a check', () => {
     expect(rig.mailbox.effects).to.deep.equal([]);
   });
 
-  it(`asks for an expunge only where the mail server can do one ${verifies('contract:6:expunge-uidplus')}`, async () => {
+  it(`refuses an expunge when the mail server cannot do it ${verifies('contract:6:expunge-uidplus')}`, async () => {
     const rig = under([]);
     Object.assign(rig.mailbox, { capabilities: { ...rig.mailbox.capabilities, uidPlus: false } });
     const refused = await rejection(rig.invoke(actOnEmail, acting([rig.arrive('INBOX')], 'expunge')));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { createGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import {
   assertQuotaLeft,
@@ -14,7 +14,7 @@ import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('the quota of sends', () => {
+describe('send quota', () => {
   let gateway: MemoryGateway;
   let sender: Sender;
   let elsewhere: Sender;
@@ -53,7 +53,7 @@ describe('the quota of sends', () => {
     });
   };
 
-  it(`is of the grant where that is stricter, and of each mailbox on its own ${verifies('contract:3:grant-quotas')}`, async () => {
+  it(`is that of the grant when it is stricter, and separate for each mailbox ${verifies('contract:3:grant-quotas')}`, async () => {
     await grant(sender, { sends_per_hour: 2 });
     await take(sender, 2);
     const refused = {
@@ -72,7 +72,7 @@ describe('the quota of sends', () => {
     await take(sender);
   });
 
-  it('counts what was given back no more', async () => {
+  it('leaves out sends that were given back', async () => {
     await grant(sender, { sends_per_hour: 1 });
     await take(sender);
     const { ports, org, clock } = gateway;
@@ -82,13 +82,13 @@ describe('the quota of sends', () => {
     expect(await rejection(take(sender))).to.include({ code: 'quota_exceeded' });
   });
 
-  it('lets one of two that race for the last one through', async () => {
+  it('admits one of several sends that race for the last place', async () => {
     await grant(sender, { sends_per_hour: 1 });
     const ends = await Promise.allSettled([take(sender), take(sender), take(sender)]);
     expect(ends.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
   });
 
-  it(`of an owner's grant is shared by the owner and all agents of the owner ${verifies('contract:3:grant-quotas')}`, async () => {
+  it(`is shared by the owner and the owner's agents when the owner's grant has one ${verifies('contract:3:grant-quotas')}`, async () => {
     await grant(sender, { sends_per_hour: 5 });
     const owner: Sender = { ...sender, principalId: gateway.org.userId, actor: 'delegated' };
     await take(owner, 40);
@@ -110,7 +110,7 @@ describe('the quota of sends', () => {
     expect(await rejection(take(second))).to.deep.include(full);
   });
 
-  it("does not count for an agent what its owner's hour refuses", async () => {
+  it("charges an agent nothing when the owner's quota refuses", async () => {
     const owner: Sender = { ...sender, principalId: gateway.org.userId, actor: 'delegated' };
     await ownersQuota(1);
     await take(owner);
@@ -119,7 +119,7 @@ describe('the quota of sends', () => {
     await take(elsewhere, 30);
   });
 
-  it('writes nothing where nothing is counted', async () => {
+  it('records nothing when nothing is limited', async () => {
     const before = gateway.events.all.length;
     await take({ ...sender, actor: 'person', principalId: gateway.org.userId });
     expect(gateway.events.all.length).to.equal(before);

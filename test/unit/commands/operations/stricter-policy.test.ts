@@ -24,7 +24,7 @@ const approved = (terms: Partial<ApprovalTerms> = {}): ApprovalTerms => ({
 });
 
 describe(`isStricter ${verifies('contract:9:commit-checks')}`, () => {
-  it('is any one thing more than what was approved, whatever else is less', () => {
+  it('is true when any one term is stricter, whatever else is less strict', () => {
     expect(isStricter(decided('deny'), approved({ quorum: 10 }))).to.equal(true);
     expect(isStricter(decided('require'), approved({ quorum: 0 }))).to.equal(true);
     expect(isStricter(decided('require', { quorum: 3 }), approved({ quorum: 2 }))).to.equal(true);
@@ -33,7 +33,7 @@ describe(`isStricter ${verifies('contract:9:commit-checks')}`, () => {
     expect(isStricter(decided('require', { exclude_owner: true }), approved({ quorum: 5 }))).to.equal(true);
   });
 
-  it('is not the same, less, or nothing', () => {
+  it('is false when nothing is stricter', () => {
     expect(isStricter(decided('allow'), approved({ quorum: 0 }))).to.equal(false);
     expect(isStricter(decided('require'), approved())).to.equal(false);
     const stricter = approved({ quorum: 2, approver_role: 'owner', exclude_owner: true });

@@ -6,8 +6,8 @@ import { rejection } from '../../../support/suite/rejection.ts';
 
 const typesIn = (events: ReturnType<typeof memoryPorts>['events']) => events.all.map(({ type }) => type);
 
-describe('bootstrapping an organisation', () => {
-  it('makes organisation, owner, agent and working tokens', async () => {
+describe('bootstrapOrganisation', () => {
+  it('creates organisation, owner, agent and working tokens', async () => {
     const { ports, secrets } = memoryPorts();
     const made = await bootstrapOrganisation(ports, OWNER);
     const { state } = ports.directory;
@@ -29,7 +29,7 @@ describe('bootstrapping an organisation', () => {
     expect(state.tokens.get(claims.tokenId)).to.include({ principalId: made.agentId, surface: 'mcp' });
   });
 
-  it('keeps name and address out of the log, and secrets too', async () => {
+  it('keeps name, address and secrets out of the log', async () => {
     const { ports, events } = memoryPorts();
     const made = await bootstrapOrganisation(ports, OWNER);
     const log = JSON.stringify(
@@ -40,7 +40,7 @@ describe('bootstrapping an organisation', () => {
     expect(log.replaceAll(`sealed:${made.userId}:${OWNER.ownerEmail}`, '')).not.to.match(/owner@example/i);
   });
 
-  it('refuses a second one, whoever the owner is', async () => {
+  it('refuses a second organisation, for the same owner or another', async () => {
     const { ports, events } = memoryPorts();
     await bootstrapOrganisation(ports, OWNER);
     const before = events.all.length;
@@ -51,7 +51,7 @@ describe('bootstrapping an organisation', () => {
     expect(events.all.length).to.equal(before);
   });
 
-  it('lets only one of two at once win', async () => {
+  it('succeeds for one of two concurrent calls', async () => {
     for (const sameRun of [true, false]) {
       const { ports, events } = memoryPorts();
       const table = new Map<string, string>();
@@ -98,7 +98,7 @@ describe('bootstrapping an organisation', () => {
     expect(await rejection(bootstrapOrganisation(ports, other))).to.include({ code: 'conflict' });
   });
 
-  it('refuses a short password before anything is written', async () => {
+  it('refuses a short password before it appends anything', async () => {
     const { ports, events } = memoryPorts();
     const refused = await rejection(bootstrapOrganisation(ports, { ...OWNER, password: 'short' }));
     expect(refused).to.include({ code: 'invalid_request' });
@@ -106,7 +106,7 @@ describe('bootstrapping an organisation', () => {
   });
 });
 
-/** A store that stops answering for good once so many events are in it. */
+/** A store that stops answering when it holds this many events. */
 function diesAfter(events: ReturnType<typeof memoryPorts>['events'], count: number): typeof events {
   return new Proxy(events, {
     get: (target, property) => {

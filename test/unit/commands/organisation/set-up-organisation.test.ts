@@ -4,7 +4,7 @@ import type { Ports } from '../../../../commands/ports/ports.ts';
 import type { EventStore } from '../../../../commands/ports/event-store.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { setUpOrganisation } from '../../../../commands/organisation/set-up-organisation.ts';
+import { setUpOrganisation } from '../../../../commands/organisation/found-organisation.ts';
 import { memoryPorts, OWNER } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -17,7 +17,7 @@ const INPUT = {
   org_name: OWNER.orgName,
 };
 
-describe('the first setup', () => {
+describe('setUpOrganisation', () => {
   let ports: Ports;
   beforeEach(() => {
     const links = {
@@ -42,12 +42,12 @@ describe('the first setup', () => {
     return setUpOrganisation.handle(INPUT, context);
   };
 
-  it(`leaves its link good when it fails, wherever, and uses it up when it is done ${verifies('contract:18:setup-link')}`, async () => {
+  it(`keeps the link valid when the setup fails anywhere, and uses it up when it succeeds ${verifies('contract:18:setup-link')}`, async () => {
     const full = new GatewayError('overloaded', 'Too many passwords.');
     const busy = withOwn(ports.secrets, { hashPassword: () => Promise.reject(full) });
     expect(await rejection(setUp({ secrets: busy }))).to.equal(full);
     const away = new GatewayError('store_unavailable', 'The store is away.');
-    // At each step in turn: those that were done once are not done again.
+    // The setup fails at each step in turn, and repeats none that succeeded.
     for (const reached of [0, 1, 2, 2, 2, 3]) {
       let left = reached;
       const append: EventStore['append'] = (...given) => {
@@ -62,14 +62,14 @@ describe('the first setup', () => {
     expect(await rejection(setUp())).to.include({ code: 'invalid_credentials' });
   });
 
-  it('is done once, also of two that come at once with the same link', async () => {
+  it('succeeds for one of two concurrent calls with the same link', async () => {
     const both = await Promise.allSettled([setUp(), setUp()]);
     expect(both.map(({ status }) => status).sort()).to.deep.equal(['fulfilled', 'rejected']);
     expect(ports.directory.state.organisations.size).to.equal(1);
   });
 });
 
-/** The same but for what is given. */
+/** The same, with these changes. */
 function withOwn<T extends object>(port: T, own: Partial<T>): T {
   return new Proxy(port, {
     get: (target, property) => {

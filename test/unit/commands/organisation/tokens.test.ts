@@ -1,11 +1,9 @@
 import { expect } from 'chai';
-import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken, deleteToken } from '../../../../commands/organisation/manage-tokens.ts';
-import { mintToken } from '../../../../commands/organisation/mint-token.ts';
-import { issueToken, token as tokenAggregate } from '../../../../commands/organisation/token.ts';
+import { issueToken, mintToken, token as tokenAggregate } from '../../../../commands/organisation/token.ts';
 import { getAgent, listAgents } from '../../../../read-api/organisation/list-agents.ts';
 import { getToken, listTokens } from '../../../../read-api/organisation/list-tokens.ts';
 import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
@@ -31,13 +29,13 @@ interface Page {
   page: { next_cursor: string | null; limit: number };
 }
 
-describe('tokens', () => {
+describe('token management', () => {
   let gateway: MemoryGateway;
   const issue = (change: object = {}, options = {}): Promise<Issued> =>
     gateway.call<Issued>(createToken, { ...wanted, ...change }, options);
   const refusal = (change: object, options = {}) => rejection(issue(change, options));
 
-  /** A token of the owner that may make tokens; only the system makes such a one. */
+  /** A token of the owner that may issue tokens; only the system creates one. */
   const boundedIssuer = async (mailboxIds: readonly string[], expiresAt: string): Promise<string> => {
     const { ports, org } = gateway;
     const tokenId = ports.ids.newId('tok');
@@ -63,7 +61,7 @@ describe('tokens', () => {
     gateway = await startMemoryGateway();
   });
 
-  it(`are issued within the token that asks; the secret is in the answer and nowhere else ${verifies('contract:17:tokens', 'contract:2:rest-token-form')}`, async () => {
+  it(`issues a token within the issuer's token, and returns the secret once ${verifies('contract:17:tokens', 'contract:2:rest-token-form')}`, async () => {
     const made = await issue();
     expect(made).to.include({ secret_shown: true, status: 'active', expires_at: '2026-03-09T22:00:00.000Z' });
     const { ports, events } = gateway;
@@ -79,7 +77,7 @@ describe('tokens', () => {
     });
   });
 
-  it(`for MCP are signed and name their id, scopes and principal ${verifies('contract:17:tokens')}`, async () => {
+  it(`signs MCP tokens that name id, scopes and principal ${verifies('contract:17:tokens')}`, async () => {
     const made = await issue({ surface: 'mcp', principal_id: gateway.org.agentId });
     const claims = await gateway.ports.tokens.verifyAccessToken(made.token ?? '');
     expect(claims).to.deep.include({
@@ -89,13 +87,13 @@ describe('tokens', () => {
     });
   });
 
-  it(`never get a scope the issuer lacks, nor tokens:manage ${verifies('contract:3:no-token-makes-makers', 'contract:3:token-within')}`, async () => {
+  it(`never grants a scope the issuer lacks, nor tokens:manage ${verifies('contract:3:no-token-makes-makers', 'contract:3:token-within')}`, async () => {
     const refused = await refusal({ scopes: ['messages:read', 'tokens:manage', 'webhooks:read'] });
     expect(refused).to.deep.include({ code: 'insufficient_scope' });
     expect(refused).to.have.deep.nested.property('details.required', ['tokens:manage', 'webhooks:read']);
   });
 
-  it('take of a preset what the issuer holds, and say so', async () => {
+  it('grants the part of a preset that the issuer holds, and says so', async () => {
     expect((await issue({ scopes: undefined, preset: 'auditor' })).scopes).to.have.members([
       'org:read', 'mailboxes:read', 'approvals:read', 'audit:read',
     ]); // prettier-ignore
@@ -103,7 +101,7 @@ describe('tokens', () => {
     expect(await refusal({ scopes: undefined })).to.include({ code: 'invalid_request' });
   });
 
-  it(`end after now, within their longest life and not after the issuer ${verifies('contract:2:token-lifetime')}`, async () => {
+  it(`requires an expiry in the future, within the longest lifetime and the issuer's ${verifies('contract:2:token-lifetime')}`, async () => {
     const surface = 'mcp';
     for (const expires_at of [undefined, '2026-02-28T00:00:00Z']) {
       expect(await refusal({ expires_at })).to.include({ code: 'invalid_request' });
@@ -116,11 +114,11 @@ describe('tokens', () => {
     expect(await issue({ expires_at: '2027-03-01T12:00:00Z' })).to.include({ status: 'active' });
   });
 
-  it('reach no mailbox the issuer does not reach', async () => {
+  it('grants no mailbox that the issuer does not reach', async () => {
     expect(await refusal({ mailbox_ids: ['mbx_unknown'] })).to.include({ code: 'not_found' });
   });
 
-  it(`of a bounded issuer keep to its mailboxes and end with it ${verifies('contract:3:token-within')}`, async () => {
+  it(`binds a token to the mailboxes and the end of a bound issuer ${verifies('contract:3:token-within')}`, async () => {
     const box = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
     const [{ id: own }, { id: other }] = [
       await gateway.call<{ id: string }>(createMailbox, box),
@@ -139,13 +137,13 @@ describe('tokens', () => {
     expect(wider).to.deep.include({ code: 'insufficient_scope', details: { required: ['messages:move'] } });
   });
 
-  it('are for the issuer itself or an agent of its', async () => {
+  it("issues tokens for the caller or the caller's agents", async () => {
     expect((await issue()).principal).to.deep.equal({ id: gateway.org.userId, kind: 'user' });
     expect(await refusal({ principal_id: 'agt_unknown' })).to.include({ code: 'not_found' });
     expect(await refusal({ principal_id: 'usr_other' })).to.include({ code: 'not_found' });
   });
 
-  it(`are issued once per key; the repeat answers without the secret ${verifies('contract:14:secret-once', 'contract:14:accepted')}`, async () => {
+  it(`issues one token per key; the repeat answers without the secret ${verifies('contract:14:secret-once', 'contract:14:accepted')}`, async () => {
     const first = await issue({}, { key: 'k-1' });
     const again = await gateway.invoke(createToken, wanted, { key: 'k-1' });
     const { token: _, ...known } = first;
@@ -154,23 +152,23 @@ describe('tokens', () => {
     expect(await refusal({ name: 'Other' }, { key: 'k-1' })).to.include({ code: 'idempotency_key_reused' });
   });
 
-  it('leave the key free when they are refused before it is taken', async () => {
+  it('leaves the key free when it refuses before the claim', async () => {
     await refusal({ scopes: ['tokens:manage'] }, { key: 'k-2' });
     expect(await issue({}, { key: 'k-2' })).to.include({ secret_shown: true });
   });
 
-  it('are revoked at once, and stay readable as revoked', async () => {
+  it('revokes a token at once, and still shows it as revoked', async () => {
     const { id } = await issue();
     const { position } = await gateway.invoke(deleteToken, { token_id: id });
     expect(await gateway.call(getToken, { token_id: id })).to.include({ status: 'revoked' });
     expect(() => gateway.callerOf(id)).to.throw('no caller');
-    // Where the revocation lies, which every process must hold before this is answered too.
+    // The position of the revocation, which every process must reach before this is answered.
     const again = await gateway.invoke(deleteToken, { token_id: id });
     expect(again).to.deep.include({ output: {}, position });
     expect(position).not.to.equal(null);
   });
 
-  it('of others do not exist for whoever does not manage them', async () => {
+  it('hides other tokens from a caller who does not manage them', async () => {
     for (const capability of [getToken, deleteToken]) {
       expect(await rejection(gateway.call(capability, { token_id: 'tok_unknown' }))).to.include({
         code: 'not_found',
@@ -184,7 +182,7 @@ describe('tokens', () => {
     });
   });
 
-  it('are listed newest first, page by page, with cursors that fit nothing else', async () => {
+  it('lists tokens newest first, page by page, with cursors that fit no other list', async () => {
     for (const name of ['a', 'b', 'c']) await issue({ name });
     const all = (await gateway.call<Page>(listTokens, {})).items.map(({ id }) => id);
     expect(all).to.have.length(5);
@@ -205,13 +203,13 @@ describe('tokens', () => {
   });
 });
 
-describe('agents', () => {
+describe('create_agent', () => {
   let gateway: MemoryGateway;
   beforeEach(async () => {
     gateway = await startMemoryGateway();
   });
 
-  it(`are owned by the caller unless another member is named ${verifies('contract:17:agents')}`, async () => {
+  it(`assigns an agent to the caller unless another member is named ${verifies('contract:17:agents')}`, async () => {
     const made = await gateway.call<{ id: string }>(createAgent, { name: 'Helper' });
     expect(made).to.include({ name: 'Helper', owner_id: gateway.org.userId });
     expect(await gateway.call(getAgent, { agent_id: made.id })).to.deep.equal(made);
@@ -222,7 +220,7 @@ describe('agents', () => {
     expect(await rejection(gateway.call(getAgent, { agent_id: 'agt_x' }))).to.include({ code: 'not_found' });
   });
 
-  it(`are made once per key ${verifies('contract:14:accepted')}`, async () => {
+  it(`creates one agent per key ${verifies('contract:14:accepted')}`, async () => {
     const first = await gateway.call(createAgent, { name: 'Helper' }, { key: 'k' });
     expect(await gateway.call(createAgent, { name: 'Helper' }, { key: 'k' })).to.deep.equal(first);
     expect((await gateway.call<Page>(listAgents, {})).items).to.have.length(2);

@@ -17,8 +17,8 @@ const decided = (written: object): PolicyDecision => {
 const ALLOW = decided({ decision: 'allow' });
 const REQUIRE = decided({ decision: 'require', quorum: 2, approver_role: 'admin', exclude_owner: true });
 
-describe('the terms of a check', () => {
-  it(`are one approver, a day to decide and an hour to commit where nothing else is said ${verifies('contract:8:default-terms')}`, () => {
+describe('termsFor', () => {
+  it(`defaults to one approver, a day to decide and an hour to commit ${verifies('contract:8:default-terms')}`, () => {
     expect(termsFor('request_approval', ALLOW)).to.deep.equal({
       quorum: 1,
       approver_role: 'approver',
@@ -39,12 +39,12 @@ describe('the terms of a check', () => {
     ['prepare', ALLOW, 0, false],
   ];
   for (const [mode, decision, quorum, auto_commit] of TABLE) {
-    it(`in mode ${mode}, where policy says ${decision.decision}, want ${String(quorum)} and run by themselves: ${String(auto_commit)} ${verifies('contract:8:auto-commit')}`, () => {
+    it(`returns quorum ${String(quorum)} and auto_commit ${String(auto_commit)} when the mode is ${mode} and policy says ${decision.decision} ${verifies('contract:8:auto-commit')}`, () => {
       expect(termsFor(mode, decision)).to.include({ quorum, auto_commit });
     });
   }
 
-  it(`are the rule's own before the mode's ${verifies('contract:8:auto-commit')}`, () => {
+  it(`prefers the rule's terms to those of the mode ${verifies('contract:8:auto-commit')}`, () => {
     for (const mode of ['execute_or_request_approval', 'request_approval', 'prepare'] as const) {
       for (const auto_commit of [true, false]) {
         const rule = decided({ decision: 'require', auto_commit, decision_ttl: 60, commit_ttl: 120 });
@@ -53,13 +53,13 @@ describe('the terms of a check', () => {
     }
   });
 
-  it('hold the undo of the rule, also where it allows', () => {
+  it("includes the rule's undo delay, also when the rule allows", () => {
     const allow = decided({ decision: 'allow', undo_seconds: 30 });
     expect(termsFor('prepare', allow).undo_seconds).to.equal(30);
     expect(termsFor('prepare', decided({ decision: 'require', undo_seconds: 40 })).undo_seconds).to.equal(40);
   });
 
-  it('do not exist for what is denied', () => {
+  it('throws when policy denies', () => {
     expect(() => termsFor('prepare', decided({ decision: 'deny' }))).to.throw(/no terms/);
   });
 });

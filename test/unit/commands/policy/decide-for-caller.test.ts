@@ -16,11 +16,11 @@ function asking(rules: readonly unknown[], said: Partial<PolicyEntry> = {}) {
 const NOBODY: ReadonlySet<string> = new Set();
 const NOTHING = { writtenTo: NOBODY, attachments: [], headers: [] };
 
-describe('the policy asked for a caller', () => {
+describe('policy decision for a caller', () => {
   const mailbox = { id: 'mbx_0' };
   const internal = { id: 'internal', when: { external_recipient: false }, then: { decision: 'allow' } };
 
-  it(`takes for inside what the policy names as such ${verifies('contract:8:recipients', 'contract:8:internal-domains')}`, () => {
+  it(`treats the domains named by the policy as internal ${verifies('contract:8:recipients', 'contract:8:internal-domains')}`, () => {
     const internal_domains = ['example.com', 'xn--exmple-cua.org', '*.parts.example'];
     const decided = (...recipients: readonly string[]) =>
       decideSendPolicy(asking([internal], { internal_domains }), mailbox, { recipients, ...NOTHING });
@@ -34,7 +34,7 @@ describe('the policy asked for a caller', () => {
     expect(decided('"@example.com"@example.net').decision).to.equal('require');
   });
 
-  it(`takes no domain for inside because a mailbox lies there ${verifies('contract:8:internal-domains')}`, () => {
+  it(`treats a domain as external even when a mailbox uses it ${verifies('contract:8:internal-domains')}`, () => {
     const rig = asking([internal]);
     const emails = [...rig.ports.directory.state.mailboxes.values()].map(({ email }) => email);
     expect(emails).not.to.deep.equal([]);
@@ -56,11 +56,11 @@ describe('the policy asked for a caller', () => {
     expect(decided(['List-Id', 'Importance'], [])).to.include({ decision: 'allow' });
     expect(decided(['X-Ticket', 'List-Id'], ['x-ticket'])).to.include({ decision: 'allow', ruleId: 'all' });
     expect(decided(['X-Ticket', 'X-Other'], ['x-ticket'])).to.include({ decision: 'deny' });
-    // Listed by a policy of before, when relays read orders from it.
+    // An older policy may list it, although relays read orders from it.
     expect(decided(['X-SMTPAPI'], ['x-smtpapi'])).to.include({ decision: 'deny' });
   });
 
-  it(`takes everyone for a first contact whom the mailbox did not write to ${verifies('contract:8:recipients')}`, () => {
+  it(`treats every recipient whom the mailbox has not written to as a first contact ${verifies('contract:8:recipients')}`, () => {
     const rules = [{ id: 'known', when: { first_contact: false }, then: { decision: 'allow' } }];
     const decided = (recipients: readonly string[], writtenTo: readonly string[]) =>
       decideSendPolicy(asking(rules), mailbox, {
@@ -73,7 +73,7 @@ describe('the policy asked for a caller', () => {
     expect(decided(['bob@example.com', 'eve@example.com'], ['bob@example.com'])).to.equal('require');
   });
 
-  it('looks at every attachment and the number of recipients', () => {
+  it('considers every attachment and the number of recipients', () => {
     const rules = [
       {
         id: 'few',
@@ -92,7 +92,7 @@ describe('the policy asked for a caller', () => {
     expect(decided(['bob@example.com', 'eve@example.com'], 'image/png')).to.equal('require');
   });
 
-  it('looks at the type of an attachment, whatever parameters stand behind it', () => {
+  it('considers the media type of an attachment without its parameters', () => {
     const exact = ['application/x-msdownload', 'text/csv'];
     const rules = [{ id: 'no', when: { attachment_types: exact }, then: { decision: 'deny' } }];
     const decided = (contentType: string) =>

@@ -7,7 +7,7 @@ import {
 } from '../../../../commands/values/policy-document.ts';
 import { BUILT_IN_POLICY } from '../../../../commands/policy/built-in-policy.ts';
 import { compareStrictness, decidePolicy } from '../../../../commands/policy/decide-policy.ts';
-import type { PolicyFacts } from '../../../../commands/policy/policy-facts.ts';
+import type { PolicyFacts } from '../../../../commands/policy/decide-policy.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
@@ -32,7 +32,7 @@ const sending = (actor: ActorKind, ...domains: readonly string[]): PolicyFacts =
   },
 });
 
-/** As it would lie in a file, the defaults filled in. */
+/** The policy as in a file, with the defaults filled in. */
 const policyOf = (rules: readonly unknown[], own: Policy['default'] = null): Policy =>
   policyEntry(rules, { version: 3, default: own });
 
@@ -43,14 +43,14 @@ const told = (policy: Policy, facts: PolicyFacts): string => {
 
 const REVERSIBLE = POLICY_ACTIONS.filter((action) => action !== 'send' && action !== 'expunge');
 
-describe('the built-in policy', () => {
+describe('decidePolicy with the built-in policy', () => {
   it(`allows a person everything ${verifies('contract:8:default')}`, () => {
     for (const action of POLICY_ACTIONS) {
       expect(told(BUILT_IN_POLICY, acting('person', action))).to.equal('allow by default.person of 0');
     }
   });
 
-  it(`wants one approver for what cannot be undone when no person acts ${verifies('contract:8:default')}`, () => {
+  it(`requires one approver for irreversible actions when no person acts ${verifies('contract:8:default')}`, () => {
     for (const actor of ['agent', 'delegated', 'system'] as const) {
       for (const action of ['send', 'expunge'] as const) {
         const decision = decidePolicy(BUILT_IN_POLICY, acting(actor, action));
@@ -65,10 +65,10 @@ describe('the built-in policy', () => {
   });
 });
 
-describe("an organisation's policy", () => {
+describe("decidePolicy with an organisation's policy", () => {
   const allowMoves = { id: 'moves', when: { actions: ['move'] }, then: { decision: 'allow' } };
 
-  it(`takes the first rule that matches, and names it and its version ${verifies('contract:8:first-match', 'contract:8:names-rule')}`, () => {
+  it(`applies the first rule that matches, and names it and its version ${verifies('contract:8:first-match', 'contract:8:names-rule')}`, () => {
     const policy = policyOf([
       allowMoves,
       { id: 'later', when: { actions: ['move'] }, then: { decision: 'require' } },
@@ -76,7 +76,7 @@ describe("an organisation's policy", () => {
     expect(told(policy, acting('agent', 'move'))).to.equal('allow by moves of 3');
   });
 
-  it(`lets any deny win over an earlier rule ${verifies('contract:8:deny-wins')}`, () => {
+  it(`denies when any rule denies, even after an earlier match ${verifies('contract:8:deny-wins')}`, () => {
     const policy = policyOf([
       allowMoves,
       { id: 'box', when: { mailbox_ids: ['mbx_1'] }, then: { decision: 'deny' } },
@@ -85,7 +85,7 @@ describe("an organisation's policy", () => {
     expect(told(policy, { ...acting('agent', 'move'), mailboxId: 'mbx_2' })).to.equal('allow by moves of 3');
   });
 
-  it(`falls back to its own default, else to the built-in policy ${verifies('contract:8:own-default')}`, () => {
+  it(`falls back to the policy's own default, else to the built-in policy ${verifies('contract:8:own-default')}`, () => {
     expect(told(policyOf([allowMoves]), acting('agent', 'send'))).to.equal(
       'require by default.irreversible of 3',
     );
@@ -94,7 +94,7 @@ describe("an organisation's policy", () => {
     expect(told(strict, acting('person', 'move'))).to.equal('allow by moves of 3');
   });
 
-  it(`holds what it says of agents for the delegated too, unless a rule names them ${verifies('contract:2:delegated-policy')}`, () => {
+  it(`applies rules for agents to delegated callers unless a rule names those ${verifies('contract:2:delegated-policy')}`, () => {
     const ofAgents = {
       id: 'agents',
       when: { actors: ['agent'], actions: ['send'] },
@@ -113,7 +113,7 @@ describe("an organisation's policy", () => {
     expect(told(both, sending('person', 'own.example'))).to.equal('allow by default.person of 3');
   });
 
-  it(`lets the strictest hold over several actions, recipients and attachments ${verifies('contract:8:strictest')}`, () => {
+  it(`applies the strictest decision over several actions, recipients and attachments ${verifies('contract:8:strictest')}`, () => {
     const policy = policyOf([
       { id: 'inside', when: { recipient_domains: ['own.example'] }, then: { decision: 'allow' } },
       {
@@ -136,7 +136,7 @@ describe("an organisation's policy", () => {
     expect(told(policy, acting('agent', 'move', 'trash'))).to.equal('require by trash of 3');
   });
 
-  it(`wants for two recipients all that is wanted for each ${verifies('contract:8:strictest')}`, () => {
+  it(`combines the requirements of two recipients ${verifies('contract:8:strictest')}`, () => {
     const rule = (id: string, domain: string, terms: object) => ({
       id,
       when: { recipient_domains: [domain] },
@@ -152,7 +152,7 @@ describe("an organisation's policy", () => {
     expect(terms?.auto_commit, 'the bank leaves it to the mode').to.equal(undefined);
   });
 
-  it(`orders what it requires by quorum, approver and four eyes ${verifies('contract:8:strictest')}`, () => {
+  it(`orders requirements by quorum, approver and excluded owner ${verifies('contract:8:strictest')}`, () => {
     const require = (terms: object) =>
       decidePolicy(
         policyOf([{ id: 'r', when: {}, then: { decision: 'require', ...terms } }]),
@@ -174,7 +174,7 @@ describe("an organisation's policy", () => {
     });
   });
 
-  it('knows domains below a domain, groups of content types, and counts', () => {
+  it('matches domains below a domain, groups of content types, and counts', () => {
     const rule = (when: object) => policyOf([{ id: 'r', when, then: { decision: 'deny' } }]);
     const says = (when: object, facts: PolicyFacts) => decidePolicy(rule(when), facts).decision;
     expect(says({ recipient_domains: ['*.own.example'] }, sending('person', 'mail.own.example'))).to.equal(
@@ -211,7 +211,7 @@ describe("an organisation's policy", () => {
     expect(says({ principal_ids: ['usr_2'] }, acting('person', 'move'))).to.equal('allow');
   });
 
-  it(`look at each recipient and each attachment, not at each pair of them ${verifies('contract:8:recipients')}`, () => {
+  it(`evaluates each recipient and each attachment, not each pair of them ${verifies('contract:8:recipients')}`, () => {
     const looks = { count: 0 };
     const counted = (domain: string) => ({
       get recipient_domains() {

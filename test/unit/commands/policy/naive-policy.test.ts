@@ -13,11 +13,11 @@ import type {
   AttachmentFacts,
   PolicyFacts,
   RecipientFacts,
-} from '../../../../commands/policy/policy-facts.ts';
+} from '../../../../commands/policy/decide-policy.ts';
 import { factsArbitrary, policyArbitrary } from '../../../support/models/policy-arbitrary.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** Each sentence of the contract as plainly as it stands there: nothing shared with the product, nothing folded together. */
+/** Each sentence of the contract on its own: nothing shared with the product, nothing combined. */
 interface Cell {
   readonly facts: PolicyFacts;
   readonly action: PolicyAction;
@@ -38,7 +38,7 @@ const oneOf = (patterns: readonly string[], text: string | undefined): boolean =
     new RegExp(`^${pattern.replaceAll('.', '\\.').replaceAll('*', '.+')}$`).test(text),
   );
 
-/** Per condition, whether it is broken. */
+/** Whether each condition is violated. */
 const BROKEN: readonly ((when: When, cell: Cell) => boolean)[] = [
   ({ actions }, { action }) => actions !== undefined && !actions.includes(action),
   ({ mailbox_ids: ids }, { facts }) => ids !== undefined && !ids.includes(facts.mailboxId),
@@ -106,7 +106,7 @@ const orOne = <Item>(items: readonly Item[] | undefined): readonly (Item | undef
 
 type Required = Extract<PolicyEffect, { decision: 'require' }>;
 
-/** As strict as the strictest of all in each single thing. */
+/** As strict as the strictest in each single term. */
 function wantedOfAll(first: Required, effects: readonly PolicyEffect[]): Required {
   const wanted = { ...first };
   const own = new Set<boolean | undefined>();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { OrgPolicy } from '../../../../commands/policy/put-policy.ts';
-import { putPolicy } from '../../../../commands/policy/put-policy.ts';
+import type { OrgPolicy } from '../../../../commands/policy/set-policy.ts';
+import { putPolicy } from '../../../../commands/policy/set-policy.ts';
 import { getPolicy } from '../../../../read-api/policy/get-policy.ts';
 import {
   type CallOptions,
@@ -8,7 +8,6 @@ import {
   startMemoryGateway,
 } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { invokeAsOwner } from '../../../support/worlds/signed-in-person.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Refusal {
@@ -19,19 +18,21 @@ const rule = (id: string, then: object = { decision: 'deny' }) => ({ id, when: {
 
 describe('PUT /org/policy', () => {
   let gateway: MemoryGateway;
+  let owner: string;
   beforeEach(async () => {
     gateway = await startMemoryGateway();
+    owner = await gateway.signIn();
   });
 
-  const put = async (document: object, options?: CallOptions) =>
-    (await invokeAsOwner(gateway, putPolicy, document, options)).output as OrgPolicy;
+  const put = (document: object, options: CallOptions = {}) =>
+    gateway.call<OrgPolicy>(putPolicy, document, { ...options, token: owner });
   const issuesOf = async (document: object) => {
     const refused: unknown = await rejection(put(document));
     return (refused as Refusal).details.issues;
   };
   const read = (input = {}) => gateway.call<OrgPolicy>(getPolicy, input);
 
-  it(`begins with the built-in policy, its rules shown, as version 0 ${verifies('contract:17:policy')}`, async () => {
+  it(`starts from the built-in policy as version 0 ${verifies('contract:17:policy')}`, async () => {
     const { built_in_rules: rules, ...policy } = await read();
     expect(policy).to.deep.equal({
       version: 0,
@@ -49,7 +50,7 @@ describe('PUT /org/policy', () => {
     ]);
   });
 
-  it(`puts a version in force and says who set it when ${verifies('contract:17:policy')}`, async () => {
+  it(`puts a version in force, with who set it and when ${verifies('contract:17:policy')}`, async () => {
     const answer = await put({ rules: [rule('no-mail')] }, { ifMatch: '0' });
     expect(answer).to.deep.include({ version: 1, rules: [rule('no-mail')], set_by: gateway.org.userId });
     expect(answer.set_at).to.equal(gateway.clock.now().toISOString());
@@ -57,13 +58,13 @@ describe('PUT /org/policy', () => {
     expect(gateway.ports.directory.state.policies.get(gateway.org.orgId)).to.include({ version: 1 });
   });
 
-  it(`holds If-Match and version against the one in force, and leaves the key free ${verifies('contract:17:policy')}`, async () => {
+  it(`compares If-Match and version with the policy in force, and leaves the key free ${verifies('contract:17:policy')}`, async () => {
     await put({ rules: [rule('a')] });
     for (const [document, options] of [
       [{ rules: [rule('b')] }, { ifMatch: '0' }],
       [{ version: 0, rules: [rule('b')] }, {}],
       [{ version: 1, rules: [rule('b')] }, { ifMatch: '2' }],
-      // Also when it says what is in force.
+      // Even when the policy is the one in force.
       [{ rules: [rule('a')] }, { ifMatch: '0' }],
       [{ version: 0, rules: [rule('a')] }, {}],
     ] as const) {
@@ -77,16 +78,16 @@ describe('PUT /org/policy', () => {
     expect(await put({ rules: [rule('c')] }, { ifMatch: '*' })).to.include({ version: 3 });
   });
 
-  it('answers a repeat of its key with what is in force', async () => {
+  it('answers a repeat of its key with the policy in force', async () => {
     const document = { rules: [rule('a')] };
     await put(document, { key: 'k' });
     await put({ rules: [rule('b')] });
-    const { output, replayed } = await invokeAsOwner(gateway, putPolicy, document, { key: 'k' });
+    const { output, replayed } = await gateway.invoke(putPolicy, document, { key: 'k', token: owner });
     expect(replayed).to.equal(true);
     expect(output).to.include({ version: 2 });
   });
 
-  it(`names the rule that is wrong, by path and id ${verifies('contract:8:names-issue')}`, async () => {
+  it(`names the invalid rule by path and id ${verifies('contract:8:names-issue')}`, async () => {
     const rules = ['a', 'b', 'c'].map((id) => rule(id));
     const wrong = rule('four-eyes', { decision: 'require', quorum: 0 });
     const [issue] = await issuesOf({ rules: [...rules, wrong] });
@@ -102,12 +103,12 @@ describe('PUT /org/policy', () => {
     ]);
   });
 
-  it(`is not for tokens, whatever their scopes ${verifies('contract:3:policy-manage')}`, async () => {
+  it(`refuses tokens, whatever their scopes ${verifies('contract:3:policy-manage')}`, async () => {
     const refused = await rejection(gateway.call(putPolicy, { rules: [] }));
     expect(refused).to.include({ code: 'insufficient_scope' });
   });
 
-  it(`is read as it stood at an earlier moment ${verifies('contract:17:as-of')}`, async () => {
+  it(`shows the policy as of an earlier moment ${verifies('contract:17:as-of')}`, async () => {
     const founded = gateway.clock.now().toISOString();
     gateway.clock.advance(10);
     const { set_at: then } = await put({ rules: [rule('a')] });

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { policyInForce } from '../../../../commands/policy/decide-for-caller.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { thrown } from '../../../support/suite/thrown.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('setting the policy', () => {
+describe('setPolicy', () => {
   let gateway: MemoryGateway;
   before(async () => {
     gateway = await startMemoryGateway();
@@ -30,7 +30,7 @@ describe('setting the policy', () => {
   };
   const rule = (when: object, then: object = { decision: 'deny' }, id = 'r') => ({ id, when, then });
 
-  it(`is an event whose versions count from 1; the same policy adds none ${verifies('contract:8:versions')}`, async () => {
+  it(`records an event whose versions count from 1, and none for the same policy ${verifies('contract:8:versions')}`, async () => {
     const inForce = () => policyInForce(gateway.ports.directory.state, gateway.org.orgId);
     expect(inForce()).to.deep.equal({
       version: 0,
@@ -50,12 +50,12 @@ describe('setting the policy', () => {
     expect(stored.map(({ type }) => type)).to.deep.equal(['PolicySet', 'PolicySet']);
   });
 
-  it('refuses a policy made from a version that is no longer in force', async () => {
+  it('refuses a policy based on a version that is no longer in force', async () => {
     const error = await rejection(set({ version: 1, rules: [] }));
     expect(error).to.deep.include({ code: 'version_conflict', details: { version: 2 } });
   });
 
-  it(`names each thing that is wrong with what a person wrote, and the rule it is in ${verifies('contract:8:names-issue')}`, () => {
+  it(`names every mistake and the rule it is in ${verifies('contract:8:names-issue')}`, () => {
     expect(issuesOf({ rules: [rule({ colour: 'red' })] })).to.have.property('rules.0.when.colour');
     expect(issuesOf({ rules: [rule({ actions: ['fly'] })] })).to.have.property('rules.0.when.actions.0');
     expect(issuesOf({ rules: [rule({ bulk_count: { min: 3, max: 2 } })] })).to.deep.equal({
@@ -85,7 +85,7 @@ describe('setting the policy', () => {
     expect(issuesOf([])).to.have.property('');
   });
 
-  it('takes the example of the documentation', () => {
+  it('accepts the example of the documentation', () => {
     const text = readFileSync(join(import.meta.dirname, '../../../../docs/policy.md'), 'utf8');
     const [, example = ''] = /```json\n(.*?)```/s.exec(text) ?? [];
     expect(read(JSON.parse(example)).rules.map(({ id }) => id)).to.deep.equal([
@@ -95,7 +95,7 @@ describe('setting the policy', () => {
     ]);
   });
 
-  it(`takes an undo of up to an hour where something may run ${verifies('contract:8:undo-range')}`, () => {
+  it(`accepts an undo delay of up to an hour when something may run ${verifies('contract:8:undo-range')}`, () => {
     const sends = { actions: ['send'] };
     for (const decision of ['allow', 'require']) {
       const [taken] = read({ rules: [rule(sends, { decision, undo_seconds: 3_600 })] }).rules;
@@ -110,7 +110,7 @@ describe('setting the policy', () => {
     );
   });
 
-  it(`refuses an undo where something else than a send would be allowed ${verifies('contract:8:undo-of-sends')}`, () => {
+  it(`refuses an undo delay when the rule allows anything but sends ${verifies('contract:8:undo-of-sends')}`, () => {
     const held = { decision: 'allow', undo_seconds: 5 };
     for (const when of [{}, { actions: ['send', 'trash'] }, { bulk_count: { min: 2 } }]) {
       expect(Object.keys(issuesOf({ rules: [rule(when, held)] }))).to.deep.equal([
@@ -123,7 +123,7 @@ describe('setting the policy', () => {
     expect(Object.keys(issuesOf({ rules: [], default: held }))).to.deep.equal(['default.undo_seconds']);
   });
 
-  it(`names inner domains and own header fields, and refuses what is neither ${verifies('contract:8:internal-domains', 'contract:7:custom-headers')}`, async () => {
+  it(`accepts internal domains and custom header fields, and refuses invalid ones ${verifies('contract:8:internal-domains', 'contract:7:custom-headers')}`, async () => {
     const said = { internal_domains: ['Bücher.Example', '*.Example.COM'], custom_headers: ['X-Ticket'] };
     expect(read({ ...said, rules: [] })).to.deep.include({
       internal_domains: ['xn--bcher-kva.example', '*.example.com'],
@@ -145,7 +145,7 @@ describe('setting the policy', () => {
     expect(await set({ rules: [] })).to.include({ version: version + 2, changed: true });
   });
 
-  it('knows the mailboxes, members and agents of the organisation, and no others', async () => {
+  it('requires mailboxes, members and agents of the organisation', async () => {
     const nowhere = { host: 'imap.example.com', port: 993, security: 'tls' };
     const auth = { type: 'password', username: 'anna', password: 'secret' };
     const mailbox = await gateway.call<{ id: string }>(createMailbox, {

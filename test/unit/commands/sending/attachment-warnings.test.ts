@@ -15,8 +15,8 @@ const warned = async (filename: string | null, content_type: string, head: Uint8
     .map(({ severity, text }) => `${severity}: ${text}`)
     .join();
 
-describe('the type of an attachment', () => {
-  it(`is warned of where the bytes are of another kind than the name ${verifies('contract:9:warnings')}`, async () => {
+describe('typeWarnings', () => {
+  it(`warns when the bytes are of another type than name or declaration ${verifies('contract:9:warnings')}`, async () => {
     expect(await warned('invoice.pdf', 'application/pdf', PROGRAM)).to.match(
       /^high: .*invoice\.pdf is named as application\/pdf, and its content is application\/x-msdownload/,
     );
@@ -27,7 +27,7 @@ describe('the type of an attachment', () => {
     );
   });
 
-  it('is no news where name, declaration and bytes agree, or nobody can tell', async () => {
+  it('returns nothing when name, declaration and bytes agree or the type is unknown', async () => {
     const honest = [
       ['a.pdf', 'application/pdf', PDF],
       ['a.png', 'image/png', PNG],

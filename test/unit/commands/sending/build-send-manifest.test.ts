@@ -4,7 +4,7 @@ import { simpleParser } from 'mailparser';
 import { storeBody } from '../../../../commands/drafts/draft-body.ts';
 import { type DraftEnvelope, sealEnvelope } from '../../../../commands/drafts/draft-envelope.ts';
 import { freezeMessage } from '../../../../commands/sending/freeze-draft.ts';
-import { bodyHash, buildSendManifest } from '../../../../commands/sending/build-send-manifest.ts';
+import { bodyHash, buildSendManifest } from '../../../../commands/sending/request-send.ts';
 import { manifestText } from '../../../../commands/operations/manifest.ts';
 import { bytesOf } from '../../../support/samples/composed-message.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
@@ -24,8 +24,8 @@ const ENVELOPE: DraftEnvelope = {
   attachments: [{ id: 'upl_1', filename: 'invoice.pdf', content_type: 'application/pdf', content_id: null }],
 };
 
-describe('the manifest of a send', () => {
-  it('says of everything that is sent what it is, as a reader of the frozen bytes finds it', async () => {
+describe('buildSendManifest', () => {
+  it('describes everything that a reader of the frozen bytes finds', async () => {
     const rig = new SendRig();
     const draftId = rig.ports.ids.newId('drf');
     const owner = { mailboxId: 'mbx_0', draftId };
@@ -42,7 +42,7 @@ describe('the manifest of a send', () => {
       envelope: await sealEnvelope(rig.ports.personal, 'mbx_0', ENVELOPE),
       content_id: await storeBody(rig.content, 'body_1', owner, body),
       content_hash: 'hash',
-      // A received attachment's hash is not known before the message is made.
+      // The hash of a received attachment is unknown before the message is composed.
       attachments: [{ id: 'upl_1', size: FILE.length, sha256: null }],
     };
     await rig.append(draftId, {

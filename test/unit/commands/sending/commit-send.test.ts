@@ -1,14 +1,14 @@
 import { commitAtOf, endOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
-import { commitDue } from '../../../../commands/approvals/commit-due.ts';
+import { commitDue } from '../../../../commands/approvals/commit-approval.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import type { GatewayError } from '../../../../commands/values/errors.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { dyingAfter, dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { LATER_AT_ENVELOPE, NEVER } from '../../../support/fakes/fake-submission.ts';
@@ -22,12 +22,12 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   return (error as { code?: string }).code ?? String(error);
 };
 
-async function granted(rig = new CheckedSendRig()) {
+async function granted(rig = new ApprovedSendRig()) {
   const id = await rig.granted(KEY);
   const operationId = rig.operationId(KEY);
   const status = async () => approvalStatusOf(await rig.operation(operationId), rig.ports.clock.now());
   const settle = () => settleSend(rig.newRun(), { operationId, orgId: 'org_1' });
-  /** What the worker does with a check that is due. */
+  /** What the sweeper does with an approval that is due. */
   const commitDueNow = async (ports = rig.newRun()) => {
     const { approval } = await rig.operation(operationId);
     expect(Date.parse(commitAtOf(approval) ?? 'never')).to.be.at.most(ports.clock.now().getTime());
@@ -41,8 +41,8 @@ async function granted(rig = new CheckedSendRig()) {
   return { rig, id, operationId, status, settle, commitDueNow, typesOfOperation };
 }
 
-describe('the commit of a send', () => {
-  it(`sends the frozen message and says so in both streams ${verifies('contract:7:commit-of-send')}`, async () => {
+describe('approval_commit of a send', () => {
+  it(`sends the frozen message and records it in both streams ${verifies('contract:7:commit-of-send')}`, async () => {
     const { rig, id, status, typesOfOperation } = await granted();
     const messageId = await rig.messageId(id);
     const reply = await rig.commit(KEY);
@@ -68,7 +68,7 @@ describe('the commit of a send', () => {
     expect(rig.submission.taken).to.have.length(1);
   });
 
-  it(`waits while this process may lack a change of rights ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`waits when the directory of this process is outdated ${verifies('contract:9:commit-checks')}`, async () => {
     const { rig, status } = await granted();
     const stale = { ...rig.ports, directory: { ...rig.ports.directory, isCurrent: false } };
     expect(await codeOf(rig.commit(KEY, stale))).to.equal('store_unavailable');
@@ -77,7 +77,7 @@ describe('the commit of a send', () => {
     expect(await rig.commit(KEY)).to.include({ status: 'completed' });
   });
 
-  it('ends with a message that is refused for good, and lets the draft be edited', async () => {
+  it('fails when the server refuses permanently, and lets the draft be edited', async () => {
     const { rig, id, status } = await granted();
     rig.submission.course = NEVER;
     expect(await codeOf(rig.commit(KEY))).to.equal('provider_rejected');
@@ -85,7 +85,7 @@ describe('the commit of a send', () => {
     expect((await rig.draft(id)).status).to.equal('send_failed');
   });
 
-  it(`tries again under the same approval what was refused for now ${verifies('contract:7:retry-under-check')}`, async () => {
+  it(`retries under the same approval when the server refuses temporarily ${verifies('contract:7:retry-under-check')}`, async () => {
     const { rig, id, operationId, status } = await granted();
     const startedAt = rig.ports.clock.now().getTime();
     rig.submission.course = LATER_AT_ENVELOPE;
@@ -104,7 +104,7 @@ describe('the commit of a send', () => {
     expect(rig.submission.taken).to.have.length(1);
   });
 
-  it('can be withdrawn between two attempts', async () => {
+  it('allows a withdrawal between two attempts', async () => {
     const { rig, id, status } = await granted();
     rig.submission.course = LATER_AT_ENVELOPE;
     await rejection(rig.commit(KEY));
@@ -113,7 +113,7 @@ describe('the commit of a send', () => {
     expect(await codeOf(rig.commit(KEY))).to.equal('approval_not_pending');
   });
 
-  it(`is unknown when nobody heard the server's word, until a person settles it ${verifies('contract:10:commit-unknown')}`, async () => {
+  it(`becomes unknown when the server's answer was lost, until a person settles it ${verifies('contract:10:commit-unknown')}`, async () => {
     for (const [word, end] of [['done', 'committed'], ['not_done', 'commit_failed']] as const) {
       const { rig, operationId, status } = await granted();
       rig.submission.course = { kind: 'lost', taken: true };
@@ -125,7 +125,7 @@ describe('the commit of a send', () => {
     }
   }); // prettier-ignore
 
-  it(`sends nothing when one byte of the stored message is another ${verifies('contract:9:altered')}`, async () => {
+  it(`sends nothing when one byte of the stored message differs ${verifies('contract:9:altered')}`, async () => {
     const { rig, id, status } = await granted();
     const { send } = await rig.draft(id);
     rig.content.alter(send?.frozen.mime_id ?? '');
@@ -137,22 +137,22 @@ describe('the commit of a send', () => {
     expect((await rig.draft(id)).status).to.equal('send_failed');
   });
 
-  it('sends nothing when the stored message is gone', async () => {
+  it('sends nothing when the stored message is missing', async () => {
     const { rig, id, status } = await granted();
     await rig.content.erase(rig.frozenIds());
     expect(await codeOf(rig.commit(KEY))).to.equal('approval_invalidated');
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'invalidated']);
   });
 
-  it('looks at policy again, with the recipients of today', async () => {
+  it('evaluates policy again with the current recipients', async () => {
     const { rig, status } = await granted();
     rig.setPolicy([{ id: 'stop', when: { recipient_domains: ['example.org'] }, then: { decision: 'deny' } }]);
     expect(await codeOf(rig.commit(KEY))).to.equal('approval_invalidated');
     expect(await status()).to.equal('invalidated');
   });
 
-  it(`counts the mails of an agent when they are committed, and keeps the approval when there are too many ${verifies('contract:15:check-quota')}`, async () => {
-    const rig = new CheckedSendRig();
+  it(`counts the mails of an agent at the commit, and keeps the approval when the quota is used up ${verifies('contract:15:check-quota')}`, async () => {
+    const rig = new ApprovedSendRig();
     const most = rig.ports.server.limits.sendsPerHour;
     for (let n = 0; n < most; n += 1) {
       await rig.granted(`first-${String(n)}`);
@@ -167,8 +167,8 @@ describe('the commit of a send', () => {
     expect(rig.submission.taken).to.have.length(most);
   });
 
-  it('waits for the next hour, under the same approval, when the gateway itself finds too many', async () => {
-    const rig = new CheckedSendRig();
+  it("waits for the next hour under the same approval when the gateway's commit exceeds the quota", async () => {
+    const rig = new ApprovedSendRig();
     for (let n = 0; n < rig.ports.server.limits.sendsPerHour; n += 1) {
       await rig.granted(`first-${String(n)}`);
       await rig.commit(`first-${String(n)}`);
@@ -189,7 +189,7 @@ describe('the commit of a send', () => {
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
   });
 
-  it('gives its place in the quota back before an edit ends it, so that a crash in between costs nothing', async () => {
+  it('returns the quota before an edit ends the approval, so that a crash in between loses none', async () => {
     const { rig, id } = await granted();
     rig.submission.course = LATER_AT_ENVELOPE;
     await rejection(rig.commit(KEY));
@@ -201,11 +201,11 @@ describe('the commit of a send', () => {
   });
 });
 
-describe('a commit and an edit at the same moment', () => {
-  const edit = (rig: CheckedSendRig, id: string) =>
+describe('a commit and an edit at once', () => {
+  const edit = (rig: ApprovedSendRig, id: string) =>
     rig.invoke(patchDraftCapability, { draft_id: id, subject: 'Another one' }, 'edit-1');
 
-  it(`sends nothing when the edit was first ${verifies('contract:10:commit-or-edit')}`, async () => {
+  it(`sends nothing when the edit came first ${verifies('contract:10:commit-or-edit')}`, async () => {
     const { rig, id, status, typesOfOperation } = await granted();
     // Between the commit's lock on the operation and its lock on the draft.
     const ports = {
@@ -221,7 +221,7 @@ describe('a commit and an edit at the same moment', () => {
     expect(await rig.draft(id)).to.deep.include({ status: 'open' });
   });
 
-  it('refuses the edit once the send began', async () => {
+  it('refuses the edit when the send has started', async () => {
     const { rig, id } = await granted();
     rig.submission.at = async (step) => {
       if (step === 'connect') expect(await codeOf(edit(rig, id))).to.equal('draft_locked');
@@ -229,7 +229,7 @@ describe('a commit and an edit at the same moment', () => {
     expect((await rig.commit(KEY)).draft).to.include({ status: 'sent' });
   });
 
-  it('finds an edit that was cut off before it could end the check', async () => {
+  it('ends as superseded when the edit was interrupted before it ended the approval', async () => {
     const { rig, id, status } = await granted();
     const input = { draft_id: id, subject: 'Another one' };
     const dying = dyingBefore(rig.ports, /^ApprovalSuperseded$/);
@@ -241,7 +241,7 @@ describe('a commit and an edit at the same moment', () => {
   });
 });
 
-describe('a commit that was cut off', () => {
+describe('an interrupted commit of a send', () => {
   const cut = async (ports: 'before' | 'after', types: RegExp, course = LATER_AT_ENVELOPE as never) => {
     const world = await granted();
     world.rig.submission.course = course;
@@ -251,18 +251,18 @@ describe('a commit that was cut off', () => {
   };
   const ACCEPT = { kind: 'accept' } as never;
 
-  it('never happened when it was cut off before its lock', async () => {
+  it('has no effect when it was interrupted before its lock', async () => {
     const { rig, id, status } = await cut('before', /^CommitStarted$/, ACCEPT);
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'pending_commit']);
     expect((await rig.commit(KEY, rig.newRun())).draft).to.include({ status: 'sent' });
   });
 
   for (const [title, side, types] of [
-    ['before the draft knew of it', 'after', /^SendIntended$/],
-    ['after the draft began to be sent', 'after', /^SendStarted$/],
-    ['before the data went out', 'before', /^SendDataBegun$/],
+    ['before the draft recorded it', 'after', /^SendIntended$/],
+    ['after the draft recorded the attempt', 'after', /^SendStarted$/],
+    ['before the data was sent', 'before', /^SendDataBegun$/],
   ] as const) {
-    it(`is begun anew when it was cut off ${title}`, async () => {
+    it(`starts again after an interruption ${title}`, async () => {
       const { rig, id, status, settle, commitDueNow } = await cut(side, types, ACCEPT);
       expect(await status()).to.equal('committing');
       await settle();
@@ -273,7 +273,7 @@ describe('a commit that was cut off', () => {
       expect(rig.submission.taken).to.have.length(1);
     });
 
-    it(`sends nothing once policy forbids it, having been cut off ${title}`, async () => {
+    it(`sends nothing when policy denies it after an interruption ${title}`, async () => {
       const { rig, id, status, settle, commitDueNow } = await cut(side, types, ACCEPT);
       rig.setPolicy([{ id: 'stop', when: {}, then: { decision: 'deny' } }]);
       await settle();
@@ -282,7 +282,7 @@ describe('a commit that was cut off', () => {
       expect(rig.submission.taken).to.deep.equal([]);
     });
 
-    it(`is given up a day after it was cut off ${title}`, async () => {
+    it(`fails a day after an interruption ${title}`, async () => {
       const { rig, id, status, settle } = await cut(side, types, ACCEPT);
       rig.parts.clock.advance(DAY_MS + 1);
       await settle();
@@ -291,24 +291,24 @@ describe('a commit that was cut off', () => {
     });
   }
 
-  it('is gone on with when it was cut off before the operation heard that it was sent', async () => {
+  it('completes when it was interrupted before the operation recorded the send', async () => {
     const { rig, id, status, settle } = await cut('after', /^DraftSent$/, ACCEPT);
     await settle();
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
     expect(rig.submission.taken).to.have.length(1);
   });
 
-  it('is told as put off when it was cut off before the operation heard of that', async () => {
+  it('returns to pending_commit when it was interrupted before the operation recorded the postponement', async () => {
     const { rig, id, status, settle } = await cut('after', /^SendPostponed$/);
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'committing']);
     rig.submission.course = ACCEPT;
     await settle();
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'pending_commit']);
-    expect(rig.submission.taken, 'its check says when').to.deep.equal([]);
+    expect(rig.submission.taken, 'its approval says when').to.deep.equal([]);
     expect((await rig.commit(KEY, rig.newRun())).draft).to.include({ status: 'sent' });
   });
 
-  it('is begun anew in its second attempt as in its first', async () => {
+  it('starts again when its second attempt was interrupted', async () => {
     const { rig, id, settle, status, commitDueNow } = await granted();
     rig.submission.course = LATER_AT_ENVELOPE;
     await rejection(rig.commit(KEY));
@@ -321,7 +321,7 @@ describe('a commit that was cut off', () => {
     expect(rig.submission.taken).to.have.length(1);
   });
 
-  it('is looked for in Sent when it was cut off with data out', async () => {
+  it('is found in Sent when it was interrupted after the data was sent', async () => {
     const { rig, id, settle, status } = await cut('before', /^DraftSent$/, ACCEPT);
     await settle();
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sending', 'committing']);
@@ -334,10 +334,10 @@ describe('a commit that was cut off', () => {
 
 /** Does something right after the append that holds an event of this type. */
 function afterAppend(
-  store: CheckedSendRig['ports']['events'],
+  store: ApprovedSendRig['ports']['events'],
   type: string,
   work: () => Promise<unknown>,
-): CheckedSendRig['ports']['events'] {
+): ApprovedSendRig['ports']['events'] {
   return {
     append: async (stream, expected, events) => {
       const appended = await store.append(stream, expected, events);

@@ -1,9 +1,8 @@
-import { expect } from 'chai';
-import { draft, type DraftFact } from '../../../../commands/drafts/draft.ts';
+import { draft, type DraftFact, type DraftState } from '../../../../commands/drafts/draft.ts';
 import { type AttemptEnd, endAttempt, givenUp, sent } from '../../../../commands/sending/decide-send.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { sealSample } from '../../../support/samples/event-author.ts';
-import { NOW, stateAfter } from '../../../support/suite/decider-spec.ts';
+import { given, NOW, stateAfter } from '../../../support/suite/decider-spec.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 
 const MINUTE_MS = 60_000;
@@ -14,7 +13,7 @@ const TIMES = {
   ownCopyWithinMs: 5_000,
 };
 const started: DraftFact = { type: 'DraftStarted', data: SAMPLE_EVENTS.DraftStarted };
-/** Frozen for an operation, with its first attempt under way and the data out. */
+/** Frozen for an operation, with its first attempt running and the data sent. */
 const begun = (operation_id: string): readonly DraftFact[] => [
   {
     type: 'DraftFrozen',
@@ -45,23 +44,30 @@ const refused: AttemptEnd = {
   rejected: [],
 };
 
-describe('the end of an attempt', () => {
+describe('endAttempt', () => {
   const first = sendOf(...begun('opn_1'));
-  const after = (end: AttemptEnd, ...past: readonly DraftFact[]) =>
-    endAttempt(stateAfter(draft, [started, ...past]), first, end, { times: TIMES, now: NOW });
+  const ends = (end: AttemptEnd) => (state: DraftState) =>
+    endAttempt(state, first, end, { times: TIMES, now: NOW });
+  const taken = sent(first, 'server', accepted);
   const unknown: DraftFact = { type: 'DraftSendUnknown', data: { operation_id: 'opn_1', attempt: 1 } };
 
-  it('is written while nobody judged it, and over the judgement that nobody knows', () => {
-    const taken = sent(first, 'server', accepted);
-    expect(after(accepted, ...begun('opn_1'))).to.deep.equal([taken]);
-    expect(after(accepted, ...begun('opn_1'), unknown)).to.deep.equal([taken]);
-    expect(after(refused, ...begun('opn_1'), taken)).to.deep.equal([]);
+  it('records the end when none is recorded or the recorded one is unknown', () => {
+    given(draft, started, ...begun('opn_1'))
+      .when(ends(accepted))
+      .then(taken);
+    given(draft, started, ...begun('opn_1'), unknown)
+      .when(ends(accepted))
+      .then(taken);
+    given(draft, started, ...begun('opn_1'), taken)
+      .when(ends(refused))
+      .then();
   });
 
   for (const end of [accepted, refused]) {
-    it(`is not written on the send of another operation with the same number of attempts: ${end.kind}`, () => {
-      const judged = [...begun('opn_1'), unknown, givenUp(first, 'person')];
-      expect(after(end, ...judged, ...begun('opn_2'))).to.deep.equal([]);
+    it(`records nothing on the send of another operation with the same attempt number: ${end.kind}`, () => {
+      given(draft, started, ...begun('opn_1'), unknown, givenUp(first, 'person'), ...begun('opn_2'))
+        .when(ends(end))
+        .then();
     });
   }
 });

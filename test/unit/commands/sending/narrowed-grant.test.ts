@@ -4,7 +4,7 @@ import { invalidateMissingTargets } from '../../../../commands/approvals/invalid
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { GrantEntry } from '../../../../commands/ports/directory.ts';
 import type { FolderRole } from '../../../../commands/values/folder-roles.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
@@ -32,22 +32,22 @@ async function startReply(rig: SendRig): Promise<string> {
   return id;
 }
 
-/** From now on every grant reaches these folders alone. */
+/** Limits every grant to these folders from now on. */
 function narrow({ ports }: SendRig, folderRoles: readonly FolderRole[]): void {
   const grants = ports.directory.state.grants as Map<string, GrantEntry>;
   for (const [id, grant] of grants) grants.set(id, { ...grant, folderRoles });
 }
 
-/** A grant that reaches the source's folder still, and one that does not any more. */
+/** A grant that still reaches the source's folder, and one that no longer does. */
 const KEPT: readonly FolderRole[] = ['inbox', 'sent'];
 const LOST: readonly FolderRole[] = ['sent'];
 
-describe('a reply whose source the grant of its sender does not reach any more', () => {
+describe("a reply whose sender's grant no longer reaches the source folder", () => {
   const held = policyEntry([
     { id: 'held', when: { actions: ['send'] }, then: { decision: 'allow', undo_seconds: 60 } },
   ]);
 
-  it(`does not go out when it was held back ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is not sent after its undo delay ${verifies('contract:3:folder-reach')}`, async () => {
     for (const [folders, code] of [[KEPT, undefined], [LOST, 'insufficient_scope']] as const) {
       const rig = new SendRig({ kind: 'agent', policy: held });
       const id = await startReply(rig);
@@ -60,14 +60,14 @@ describe('a reply whose source the grant of its sender does not reach any more',
     }
   }); // prettier-ignore
 
-  const approved = async (): Promise<CheckedSendRig> => {
-    const rig = new CheckedSendRig();
+  const approved = async (): Promise<ApprovedSendRig> => {
+    const rig = new ApprovedSendRig();
     await rig.ask(await startReply(rig), KEY);
     await rig.vote(KEY);
     return rig;
   };
 
-  it(`is not sent by a commit, though it was approved ${verifies('contract:10:invalidated')}`, async () => {
+  it(`is not sent by a commit, although it was approved ${verifies('contract:10:invalidated')}`, async () => {
     const rig = await approved();
     narrow(rig, LOST);
     const error = await rejection(rig.commit(KEY));
@@ -80,12 +80,12 @@ describe('a reply whose source the grant of its sender does not reach any more',
 
   it(`ends its approval while that waits ${verifies('contract:10:invalidated')}`, async () => {
     const rig = await approved();
-    const check = { operationId: rig.operationId(KEY), orgId: 'org_1' };
+    const open = { operationId: rig.operationId(KEY), orgId: 'org_1' };
     narrow(rig, KEPT);
-    expect(await invalidateMissingTargets(rig.ports, check, { asksServer: false })).to.equal(false);
+    expect(await invalidateMissingTargets(rig.ports, open, { asksServer: false })).to.equal(false);
     narrow(rig, LOST);
-    expect(await invalidateMissingTargets(rig.ports, check, { asksServer: false })).to.equal(true);
-    const { approval } = await rig.operation(check.operationId);
+    expect(await invalidateMissingTargets(rig.ports, open, { asksServer: false })).to.equal(true);
+    const { approval } = await rig.operation(open.operationId);
     expect(endOf(approval)).to.have.nested.property('why.reason', 'grant_gone');
   });
 });

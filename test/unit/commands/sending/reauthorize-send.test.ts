@@ -16,9 +16,9 @@ const policyOf = (decision: string, more: object = {}): PolicyEntry =>
 
 const policies = (rig: SendRig) => rig.ports.directory.state.policies as Map<string, PolicyEntry>;
 
-/** Sends that the gateway goes on with by itself. */
+/** Sends that the gateway continues automatically. */
 const WAITING: readonly (readonly [title: string, wait: (rig: SendRig, id: string) => Promise<unknown>])[] = [
-  ['is held back', (rig, id) => rig.send(id, KEY)],
+  ['waits for its undo delay', (rig, id) => rig.send(id, KEY)],
   [
     'waits for another attempt',
     async (rig, id) => {
@@ -29,12 +29,12 @@ const WAITING: readonly (readonly [title: string, wait: (rig: SendRig, id: strin
     },
   ],
   [
-    'was cut off before its draft heard of it',
+    'was interrupted before its draft recorded it',
     (rig, id) => rejection(rig.send(id, KEY, { ports: dyingAfter(rig.ports, /^SendIntended$/) })),
   ],
 ];
 
-/** What is taken from whoever asked, and what the send is told to have ended with. */
+/** What the requester loses, and the error with which the send ends. */
 const CHANGES: readonly (readonly [title: string, code: string, change: (rig: SendRig) => void])[] = [
   [
     'the token was revoked',
@@ -53,13 +53,13 @@ const CHANGES: readonly (readonly [title: string, code: string, change: (rig: Se
     },
   ],
   ['policy denies it', 'policy_denied', (rig) => policies(rig).set('org_1', policyOf('deny'))],
-  ['policy wants it approved', 'policy_denied', (rig) => policies(rig).set('org_1', policyOf('require'))],
+  ['policy requires approval', 'policy_denied', (rig) => policies(rig).set('org_1', policyOf('require'))],
 ];
 
-describe('a direct send that nobody asks for just now', () => {
+describe('a direct send that waits', () => {
   for (const [waits, wait] of WAITING) {
     for (const [since, code, change] of CHANGES) {
-      it(`that ${waits} is not made when ${since} ${verifies('contract:2:revocation')}`, async () => {
+      it(`ends without sending when it ${waits} and ${since} ${verifies('contract:2:revocation')}`, async () => {
         const rig = new SendRig({ kind: 'agent', policy: policyOf('allow', { undo_seconds: 60 }) });
         const id = await rig.startDraft();
         const operationId = rig.operationId(KEY);
@@ -78,7 +78,7 @@ describe('a direct send that nobody asks for just now', () => {
     }
   }
 
-  it(`waits while this process may lack a change of rights, and is made afterwards ${verifies('contract:2:revocation')}`, async () => {
+  it(`stays unsent when the directory of this process is outdated, until it is current ${verifies('contract:2:revocation')}`, async () => {
     const rig = new SendRig({ kind: 'agent', policy: policyOf('allow', { undo_seconds: 60 }) });
     const open = { operationId: rig.operationId(KEY), orgId: 'org_1' };
     await rig.send(await rig.startDraft(), KEY);

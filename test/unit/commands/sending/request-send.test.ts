@@ -4,13 +4,13 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { discardDraftCapability } from '../../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { draftPayload } from '../../../../commands/drafts/draft-payload.ts';
-import { settleReview } from '../../../../commands/sending/release-draft.ts';
+import { settleReview } from '../../../../commands/drafts/end-review.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { holdLease } from '../../../../commands/kernel/hold-lease.ts';
 import { type Manifest, openManifest } from '../../../../commands/operations/manifest.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
-import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -21,8 +21,8 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   return (error as { code?: string }).code ?? String(error);
 };
 
-/** A draft in review, and the ids of its check. */
-async function asked(rig = new CheckedSendRig()) {
+/** A draft in review, and the ids of its approval. */
+async function asked(rig = new ApprovedSendRig()) {
   const id = await rig.startDraft(['bob@example.org', 'carol@example.org']);
   const reply = await rig.ask(id, KEY);
   const operationId = rig.operationId(KEY);
@@ -30,16 +30,16 @@ async function asked(rig = new CheckedSendRig()) {
   return { rig, id, reply, operationId, review, chk: operationId.replace('opn_', 'chk_') };
 }
 
-const approvalOf = async (rig: CheckedSendRig) => (await rig.operation(rig.operationId(KEY))).approval;
+const approvalOf = async (rig: ApprovedSendRig) => (await rig.operation(rig.operationId(KEY))).approval;
 
-async function manifestOf(rig: CheckedSendRig): Promise<Manifest | null> {
+async function manifestOf(rig: ApprovedSendRig): Promise<Manifest | null> {
   const requested = (await approvalOf(rig))?.requested;
   const text = requested ? await rig.ports.personal.open(requested.manifest) : null;
   return requested && text !== null ? openManifest(text, requested.content_hash) : null;
 }
 
-describe('asking for a send', () => {
-  it(`freezes the draft, then lets the operation wait; nothing goes out ${verifies('contract:7:frozen-first')}`, async () => {
+describe('requesting approval for a send', () => {
+  it(`freezes the draft, then records the operation, and sends nothing ${verifies('contract:7:frozen-first')}`, async () => {
     const { rig, id, reply, chk, operationId } = await asked();
     expect(reply).to.deep.include({ status: 'awaiting_approval', operation_id: operationId, draft_id: id });
     expect(reply.approval).to.deep.include({ id: chk, status: 'awaiting_approval' });
@@ -53,7 +53,7 @@ describe('asking for a send', () => {
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
-  it(`names in the manifest the very bytes that are frozen ${verifies('contract:9:send-manifest')}`, async () => {
+  it(`names the frozen bytes in the manifest ${verifies('contract:9:send-manifest')}`, async () => {
     const { rig, id } = await asked();
     const manifest = await manifestOf(rig);
     const frozen = (await rig.draft(id)).send?.frozen;
@@ -66,7 +66,7 @@ describe('asking for a send', () => {
     expect(rig.frozenIds()).to.deep.equal([frozen?.mime_id]);
   });
 
-  it(`answers a repeat with the check as it stands ${verifies('contract:14:check-replay')}`, async () => {
+  it(`replays the current approval when the key is repeated ${verifies('contract:14:check-replay')}`, async () => {
     const { rig, id, reply } = await asked();
     const again = await rig.ask(id, KEY);
     expect(again).to.deep.equal({ ...reply, original_status: 'awaiting_approval' });
@@ -75,14 +75,14 @@ describe('asking for a send', () => {
     expect(await codeOf(rig.ask(await rig.startDraft(), KEY))).to.equal('idempotency_key_reused');
   });
 
-  it('refuses another send and another check while one is open', async () => {
+  it('refuses another send or request while an approval is open', async () => {
     const { rig, id } = await asked();
     expect(await codeOf(rig.send(id, 'key-2'))).to.equal('approval_pending');
     expect(await codeOf(rig.ask(id, 'key-2'))).to.equal('approval_pending');
   });
 
-  it('leaves the draft open where nobody could decide', async () => {
-    const rig = new CheckedSendRig();
+  it('leaves the draft open when too few people could decide', async () => {
+    const rig = new ApprovedSendRig();
     (rig.ports.directory.state.roles as Map<string, unknown>).delete('org_1/usr_approver');
     const id = await rig.startDraft();
     expect(await codeOf(rig.ask(id, KEY))).to.equal('no_eligible_approver');
@@ -90,8 +90,8 @@ describe('asking for a send', () => {
     expect(rig.frozenIds()).to.deep.equal([]);
   });
 
-  it('leaves the draft open, and its key free, while nobody can say what is odd about it', async () => {
-    const rig = new CheckedSendRig();
+  it('leaves the draft open and the key free when the warnings cannot be computed', async () => {
+    const rig = new ApprovedSendRig();
     const id = await rig.startDraft();
     const overloaded = new GatewayError('overloaded', 'Too many bodies are being read; try again.');
     const ports = { ...rig.ports, markup: { ...rig.ports.markup, show: () => Promise.reject(overloaded) } };
@@ -102,16 +102,16 @@ describe('asking for a send', () => {
     expect(await rig.ask(id, 'key-2')).to.include({ status: 'awaiting_approval' });
   });
 
-  it(`costs no quota before it is committed ${verifies('contract:15:check-quota')}`, async () => {
+  it(`takes no quota before the commit ${verifies('contract:15:check-quota')}`, async () => {
     const { rig } = await asked();
     const streams = await rig.ports.events.readAll(-1n, 100);
     expect(streams.map(({ type }) => type)).not.to.include('QuotaTaken');
   });
 });
 
-describe('a request that was cut off between draft and operation', () => {
+describe('a request interrupted between draft and operation', () => {
   const cutOff = async () => {
-    const rig = new CheckedSendRig();
+    const rig = new ApprovedSendRig();
     const id = await rig.startDraft();
     expect(await rejection(rig.ask(id, KEY, dyingBefore(rig.ports, /^ApprovalRequested$/)))).to.be.instanceOf(
       ProcessGone,
@@ -120,7 +120,7 @@ describe('a request that was cut off between draft and operation', () => {
     return { rig, id, review: { operationId: rig.operationId(KEY), draftId: id, orgId: 'org_1' } };
   };
 
-  it('is gone on with by a repeat of its key', async () => {
+  it('is resumed by a repeat of its key', async () => {
     const { rig, id } = await cutOff();
     const reply = await rig.ask(id, KEY, rig.newRun());
     expect(reply.status).to.equal('awaiting_approval');
@@ -130,7 +130,7 @@ describe('a request that was cut off between draft and operation', () => {
     expect(rig.frozenIds()).to.deep.equal([send?.frozen.mime_id]);
   });
 
-  it('leaves the draft to others once its lease is gone', async () => {
+  it('releases the draft when its lease is gone', async () => {
     const { rig, id, review } = await cutOff();
     const lease = await holdLease(rig.ports.leases, review.operationId);
     await settleReview(rig.ports, review);
@@ -146,7 +146,7 @@ describe('a request that was cut off between draft and operation', () => {
 describe('a draft in review', () => {
   const patch = (id: string) => ({ draft_id: id, subject: 'Another one' });
 
-  it(`is open again when it is edited, and its check superseded ${verifies('contract:10:edit-supersedes')}`, async () => {
+  it(`opens again when it is edited, and its approval is superseded ${verifies('contract:10:edit-supersedes')}`, async () => {
     const { rig, id, chk } = await asked();
     const { output } = await rig.invoke(patchDraftCapability, patch(id), 'edit-1');
     expect(output).to.include({ status: 'open', version: 2, approval_id: null });
@@ -157,9 +157,9 @@ describe('a draft in review', () => {
     expect(approval?.requested.supersedes).to.equal(chk);
   });
 
-  it('keeps its check when an edit changes nothing', async () => {
+  it('keeps its approval when an edit changes nothing', async () => {
     const { rig, id } = await asked();
-    const open = new CheckedSendRig();
+    const open = new ApprovedSendRig();
     const draftId = await open.startDraft();
     const { output } = await open.invoke(patchDraftCapability, patch(draftId), 'edit-1');
     expect(output).to.include({ version: 2 });
@@ -170,7 +170,7 @@ describe('a draft in review', () => {
     expect((await rig.draft(id)).status).to.equal('in_review');
   });
 
-  it(`takes its check with it when it is discarded ${verifies('contract:10:discard-invalidates')}`, async () => {
+  it(`invalidates its approval when it is discarded ${verifies('contract:10:discard-invalidates')}`, async () => {
     const { rig, id } = await asked();
     await rig.invoke(discardDraftCapability, { draft_id: id }, 'discard-1');
     const approval = await approvalOf(rig);
@@ -182,7 +182,7 @@ describe('a draft in review', () => {
     ['edited', patchDraftCapability, patch],
     ['discarded', discardDraftCapability, (id: string) => ({ draft_id: id })],
   ] as const) {
-    it(`ends its check by a pass in the background when the process died after it was ${title}`, async () => {
+    it(`ends its approval in the background when the process died after it was ${title}`, async () => {
       const { rig, id, review } = await asked();
       const dying = dyingBefore(rig.ports, /^Approval(?:Superseded|Invalidated)$/);
       expect(await rejection(rig.invoke(capability, input(id), 'change-1', dying))).to.be.instanceOf(
@@ -198,7 +198,7 @@ describe('a draft in review', () => {
     });
   }
 
-  it(`is open again when its check is withdrawn, at once or by a pass in the background ${verifies('contract:10:released')}`, async () => {
+  it(`opens again when its approval is withdrawn, at once or in the background ${verifies('contract:10:released')}`, async () => {
     for (const isCutOff of [false, true]) {
       const { rig, id, review } = await asked();
       await rig.cancel(KEY, { isCutOff });
@@ -216,10 +216,10 @@ describe('a draft in review', () => {
   });
 });
 
-describe('a draft whose check is over by the clock', () => {
+describe('a draft whose approval has expired', () => {
   const DAY_MS = 24 * 3_600_000;
 
-  it('is asked for anew at once, whether anybody wrote down that it expired or not', async () => {
+  it('is requested again at once, whether or not the expiry is recorded', async () => {
     const { rig, id } = await asked();
     expect(await codeOf(rig.ask(id, 'key-2'))).to.equal('approval_pending');
     rig.parts.clock.advance(DAY_MS);
@@ -231,7 +231,7 @@ describe('a draft whose check is over by the clock', () => {
     ]); // prettier-ignore
   });
 
-  it('is looked at in a preview as if it were open', async () => {
+  it('is previewed as an open draft', async () => {
     const { rig, id } = await asked();
     const preview = async () => {
       const operation = { type: 'draft_send', draft_id: id };

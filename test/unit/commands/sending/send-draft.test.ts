@@ -21,7 +21,7 @@ const refusalOf = async (work: Promise<unknown>): Promise<GatewayError> => {
 };
 
 describe('send_draft', () => {
-  it('sends the frozen message with its Date and Message-ID, and says that it is sent', async () => {
+  it('sends the frozen message with its Date and Message-ID, and reports it as sent', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft(['bob@example.org', 'carol@example.org']);
     const reply = await rig.send(id, 'key-1');
@@ -38,7 +38,7 @@ describe('send_draft', () => {
     expect(message?.raw).to.include(`Message-ID: ${messageId}\r\n`);
   });
 
-  it('writes the operation before the draft, and every step before its effect', async () => {
+  it('records the operation before the draft, and every step before its effect', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const seen: string[][] = [];
@@ -64,7 +64,7 @@ describe('send_draft', () => {
     ]); // prettier-ignore
   });
 
-  it('answers a repeat with what became of the first, and sends nothing', async () => {
+  it('replays the outcome of the first request, and sends nothing', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const first = await rig.send(id, 'key-1');
@@ -75,14 +75,14 @@ describe('send_draft', () => {
     expect((await refusalOf(rig.send(other, 'key-1'))).code).to.equal('idempotency_key_reused');
   });
 
-  it('needs a key', async () => {
+  it('requires a key', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const refused = await refusalOf(rig.send(id, null as unknown as string));
     expect(refused.code).to.equal('idempotency_key_required');
   });
 
-  it('tells of recipients that were refused, and counts the message as sent', async () => {
+  it('reports refused recipients, and counts the message as sent', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft(['bob@example.org', 'carol@example.org']);
     rig.submission.course = { kind: 'accept', refused: ['carol@example.org'] };
@@ -93,7 +93,7 @@ describe('send_draft', () => {
     });
   });
 
-  it('tells the server of addresses beyond ASCII, also of one that only answers go to', async () => {
+  it('requests SMTPUTF8 when a recipient or Reply-To address needs it', async () => {
     const rig = new SendRig();
     const sendTo = async (to: string, replyTo: string): Promise<boolean | undefined> => {
       await rig.send(await rig.startDraft([to], [replyTo]), `key-${String(rig.submission.taken.length)}`);
@@ -104,14 +104,14 @@ describe('send_draft', () => {
     expect(await sendTo('bob@example.org', 'jürgen@example.com')).to.equal(true);
   });
 
-  it('shows the Message-ID a server put in the place of ours', async () => {
+  it('returns the Message-ID that a server assigned', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     rig.submission.course = { kind: 'accept', replacedMessageId: '<given@mail.example>' };
     expect((await rig.send(id, 'key-1')).draft).to.include({ message_id: '<given@mail.example>' });
   });
 
-  it('tells a refused message as failed; edited it has a new Message-ID and can be sent', async () => {
+  it('reports a refused message as failed, and sends it with a new Message-ID when it was edited', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     rig.submission.course = NEVER;
@@ -139,7 +139,7 @@ describe('send_draft', () => {
     ['the envelope', LATER_AT_ENVELOPE],
     ['the final dot', LATER_AT_DATA],
   ] as const) {
-    it(`keeps a message that is refused for now at ${where}, and says when it is tried again`, async () => {
+    it(`keeps a message that is refused temporarily at ${where}, and says when the next attempt is`, async () => {
       const rig = new SendRig();
       const id = await rig.startDraft();
       rig.submission.course = course;
@@ -161,7 +161,7 @@ describe('send_draft', () => {
     });
   }
 
-  it('never sends again what may have been sent', async () => {
+  it('never sends again when the message may have been sent', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     rig.submission.course = { kind: 'lost', taken: true };
@@ -172,7 +172,7 @@ describe('send_draft', () => {
     expect(rig.submission.taken.length).to.equal(1);
   });
 
-  it('refuses before anything is written, and leaves the key free', async () => {
+  it('refuses before it records anything, and leaves the key free', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const refused = await refusalOf(rig.send(id, 'key-1', { expectedVersion: 7 }));
@@ -187,7 +187,7 @@ describe('send_draft', () => {
     expect(await rig.typesOf(`operation-${rig.operationId('key-1')}`)).to.deep.equal([]);
   });
 
-  it('asks policy before anything is written', async () => {
+  it('evaluates policy before it records anything', async () => {
     const rig = new SendRig({ policy: null });
     const id = await rig.startDraft();
     const refused = await refusalOf(rig.send(id, 'key-1'));
@@ -195,13 +195,13 @@ describe('send_draft', () => {
     expect(await rig.typesOf(`draft-${id}`)).to.deep.equal(['DraftStarted']);
   });
 
-  it('does not send from a mailbox without a submission server', async () => {
+  it('refuses when the mailbox has no submission server', async () => {
     const rig = new SendRig({ mailbox: { smtp: null } });
     const id = await rig.startDraft();
     expect((await refusalOf(rig.send(id, 'key-1'))).code).to.equal('operation_unsupported');
   });
 
-  it('lets one of two requests with different keys send a draft', async () => {
+  it('sends once when two requests with different keys race', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const ends = await Promise.allSettled([rig.send(id, 'key-1'), rig.send(id, 'key-2')]);
@@ -212,7 +212,7 @@ describe('send_draft', () => {
     expect(repeat.code).to.equal('draft_locked');
   });
 
-  it('lets one of two requests with the same key send a draft', async () => {
+  it('sends once when two requests with the same key race', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const ends = await Promise.allSettled([rig.send(id, 'key-1'), rig.send(id, 'key-1')]);
@@ -220,7 +220,7 @@ describe('send_draft', () => {
     expect(rig.submission.taken.length).to.equal(1);
   });
 
-  it('keeps the frozen message that was sent, and leaves what a refused repeat froze to the sweep', async () => {
+  it('keeps the frozen message that was sent, and leaves those of refused repeats to the sweep', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     await Promise.allSettled([rig.send(id, 'key-1'), rig.send(id, 'key-1'), rig.send(id, 'key-2')]);
@@ -228,7 +228,7 @@ describe('send_draft', () => {
     expect(rig.frozenIds()).to.deep.equal([(await rig.draft(id)).send?.frozen.mime_id]);
   });
 
-  it('keeps the frozen message before an event names it', async () => {
+  it('keeps a frozen message that no event names yet', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const { events } = rig.ports;
@@ -240,7 +240,7 @@ describe('send_draft', () => {
     expect((await rig.send(id, 'key-1')).status).to.equal('completed');
   });
 
-  it('erases the frozen message of a draft that was edited before it could be sent', async () => {
+  it('erases the frozen message when the draft was edited before the send', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const { events } = rig.ports;
@@ -266,7 +266,7 @@ describe('send_draft', () => {
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
-  it(`counts the mails of an agent, and gives back what was not sent ${verifies('contract:15:agent-quota')}`, async () => {
+  it(`counts the mails of an agent, and returns the quota of what was not sent ${verifies('contract:15:agent-quota')}`, async () => {
     const rig = new SendRig({ kind: 'agent' });
     rig.submission.course = NEVER;
     const failed = await rig.startDraft();

@@ -8,8 +8,8 @@ import type { Ports } from '../../../../commands/ports/ports.ts';
 import type { NewEvent } from '../../../../commands/values/event.ts';
 import { discardDraft } from '../../../../commands/drafts/decide-draft.ts';
 import { draft, type DraftState } from '../../../../commands/drafts/draft.ts';
-import { fileSentCopy } from '../../../../commands/sending/file-sent-copy.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { fileSentCopy } from '../../../../commands/sending/sent-copy.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
@@ -79,7 +79,7 @@ const NO_CHANGE: Readonly<Record<DraftStatus, readonly DraftStatus[]>> = {
   open: [], in_review: [], sending: [], sent: [], send_failed: [], send_unknown: [], discarded: [],
 }; // prettier-ignore
 const BY_WORK = { ...NO_CHANGE, open: SENT_BY_WORK, send_failed: SENT_BY_WORK, sending: SENT_BY_WORK };
-/** From which state a step may lead where; staying is always allowed. */
+/** The states that a step may lead to; staying is always allowed. */
 const TABLE: Readonly<Record<Step['do'], Readonly<Record<DraftStatus, readonly DraftStatus[]>>>> = {
   send: BY_WORK,
   tick: { ...BY_WORK, send_unknown: ['sent'] },
@@ -172,7 +172,7 @@ class History {
     }
   }
 
-  /** What the worker does, once for each send. */
+  /** The work of the sweeper, once for each send. */
   async goOn(ports: Ports): Promise<void> {
     for (const key of this.keys) {
       const operationId = this.rig.operationId(key);
@@ -195,7 +195,7 @@ class History {
     }
   }
 
-  /** A server that files copies itself does so for what it took. */
+  /** A server that files copies does so for every message it accepted. */
   async #fileByServer(): Promise<void> {
     const { send } = await this.state();
     const messageId = send && (await this.rig.messageId(this.draftId));
@@ -249,7 +249,7 @@ async function check(history: History, before: DraftState, step: Step): Promise<
 }
 
 describe('a send under random histories', () => {
-  it('takes only the ways of the table, sends nothing twice, and comes to an end', async () => {
+  it('follows the state table, sends nothing twice, and ends', async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => {
         const history = await new History().begin();

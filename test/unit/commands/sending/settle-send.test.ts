@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../commands/values/errors.ts';
 import { LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
-import { fileSentCopy } from '../../../../commands/sending/file-sent-copy.ts';
-import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { fileSentCopy } from '../../../../commands/sending/sent-copy.ts';
+import { resolveSend } from '../../../../commands/email/resolve-operation.ts';
 import type { CopyHabit } from '../../../../commands/sending/sent-copy.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
@@ -22,11 +22,11 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   return 'done';
 };
 
-describe('a send that nobody runs', () => {
+describe('settleSend', () => {
   const settle = (rig: SendRig, key = 'key-1') =>
     settleSend(rig.ports, { operationId: rig.operationId(key), orgId: 'org_1' });
 
-  /** A draft whose only attempt was refused for now. */
+  /** A draft whose only attempt was refused temporarily. */
   const waiting = async (rig: SendRig): Promise<string> => {
     const id = await rig.startDraft();
     rig.submission.course = LATER_AT_ENVELOPE;
@@ -42,7 +42,7 @@ describe('a send that nobody runs', () => {
     return id;
   };
 
-  it('is tried again after 1, 5, 15 and then every 30 minutes, with the same bytes but for its Date', async () => {
+  it('retries after 1, 5, 15 and then every 30 minutes, with the same bytes except Date', async () => {
     const rig = new SendRig();
     const id = await waiting(rig);
     const pauses: number[] = [];
@@ -66,7 +66,7 @@ describe('a send that nobody runs', () => {
     expect((await rig.send(id, 'key-1')).status).to.equal('completed');
   });
 
-  it('is given up after a day, and editable then', async () => {
+  it('gives up after a day, so that the draft can be edited', async () => {
     const rig = new SendRig();
     const id = await waiting(rig);
     for (let n = 0; n < 60; n += 1) {
@@ -81,7 +81,7 @@ describe('a send that nobody runs', () => {
     expect(Date.parse(String(last?.data['date'])) - first).to.be.at.most(24 * 60 * MINUTE);
   });
 
-  it('keeps the message it froze anew, not the one of the process that is gone', async () => {
+  it('keeps the message it froze again, not the one of the process that died', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const { events } = rig.ports;
@@ -101,7 +101,7 @@ describe('a send that nobody runs', () => {
     expect(rig.frozenIds()).to.deep.equal([send?.frozen.mime_id]);
   });
 
-  /** A draft whose process died when the operation was written and the draft not yet. */
+  /** A draft whose process died after the append to the operation and before that to the draft. */
   const claimed = async (rig: SendRig): Promise<string> => {
     const id = await rig.startDraft();
     const { events: store } = rig.ports;
@@ -116,7 +116,7 @@ describe('a send that nobody runs', () => {
     return id;
   };
 
-  it('is not begun any more when the draft was edited meanwhile', async () => {
+  it('ends the send when the draft was edited before it started', async () => {
     const rig = new SendRig();
     const id = await claimed(rig);
     await rig.edit(id);
@@ -125,7 +125,7 @@ describe('a send that nobody runs', () => {
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
-  it('is given up when it was not begun within a day, and not told to be asked for again', async () => {
+  it('gives up when the send did not start within a day, with an error that is not retryable', async () => {
     const rig = new SendRig();
     const id = await claimed(rig);
     rig.parts.clock.advance(24 * 60 * MINUTE + 1);
@@ -136,7 +136,7 @@ describe('a send that nobody runs', () => {
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
-  it('is unknown no sooner than fifteen minutes after it was cut off with data out', async () => {
+  it('reports unknown no sooner than fifteen minutes after the data was sent', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const gone = new Promise<void>(() => undefined);
@@ -157,7 +157,7 @@ describe('a send that nobody runs', () => {
     expect(rig.submission.taken.length).to.equal(1);
   });
 
-  it('finishes no message once its lease is lost', async () => {
+  it('stops before the final dot when its lease is lost', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     rig.submission.at = (step) => {
@@ -168,7 +168,7 @@ describe('a send that nobody runs', () => {
     expect((await rig.draft(id)).status).to.equal('sending');
   });
 
-  it("is another process's once the lease is lost behind the claim, and answered so", async () => {
+  it('leaves the send to another process when the lease is lost after the claim', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const { events } = rig.ports;
@@ -191,7 +191,7 @@ describe('a send that nobody runs', () => {
     expect(rig.submission.taken.length).to.equal(1);
   });
 
-  it('is found in Sent, also while it only may be cut off', async () => {
+  it('finds the message in Sent, even after the outcome became unknown', async () => {
     const rig = new SendRig();
     const id = await cutOff(rig);
     await settle(rig);
@@ -204,7 +204,7 @@ describe('a send that nobody runs', () => {
     expect((await rig.operation(rig.operationId('key-1'))).send?.outcome?.outcome).to.equal('done');
   });
 
-  it('is not proved by a draft that lies among all mail', async () => {
+  it('accepts no draft in All Mail as proof', async () => {
     const rig = new SendRig({
       mailbox: {
         folders: ['INBOX', 'Sent', 'All Mail'].map((path, at) => ({ number: at + 1, path })),
@@ -225,7 +225,7 @@ describe('a send that nobody runs', () => {
     ['done', 'sent', 'done'],
     ['not_done', 'send_failed', 'provider_rejected'],
   ] as const) {
-    it(`takes a person's word that it is ${word}, once`, async () => {
+    it(`records a person's answer ${word} once`, async () => {
       const rig = new SendRig();
       const id = await cutOff(rig);
       const operationId = rig.operationId('key-1');
@@ -240,7 +240,7 @@ describe('a send that nobody runs', () => {
   }
 });
 
-describe('the copy of a sent message', () => {
+describe('fileSentCopy', () => {
   const sent = async (rig: SendRig): Promise<string> => {
     const id = await rig.startDraft();
     await rig.send(id, 'key-1');
@@ -250,7 +250,7 @@ describe('the copy of a sent message', () => {
     fileSentCopy(rig.ports, { operationId: rig.operationId('key-1'), orgId: 'org_1', draftId, lastFiledBy });
   const inSent = (rig: SendRig) => [...rig.mailbox.folder('Sent').messages.values()];
 
-  it('waits for the server where nothing is known of it, and is filed once', async () => {
+  it('waits for the server when its habit is unknown, then files one copy', async () => {
     const rig = new SendRig();
     const id = await sent(rig);
     expect(await file(rig, id, null)).to.equal(false);
@@ -260,7 +260,7 @@ describe('the copy of a sent message', () => {
     expect(inSent(rig).map(({ flags }) => [...flags])).to.deep.equal([['\\Seen']]);
   });
 
-  it('waits for the server also where the gateway filed the last one, since it may only have been slow', async () => {
+  it('waits for the server also when the gateway filed the last copy', async () => {
     const rig = new SendRig();
     const id = await sent(rig);
     expect(await file(rig, id, 'gateway')).to.equal(false);
@@ -272,7 +272,7 @@ describe('the copy of a sent message', () => {
     expect(stored.at(-1)?.data['filed_by']).to.equal('server');
   });
 
-  it('is not filed by a process that slept past its lease, however late it slept', async () => {
+  it('files nothing when the process has lost its lease', async () => {
     const rig = new SendRig();
     const id = await sent(rig);
     const append = rig.mailbox.append.bind(rig.mailbox);
@@ -285,7 +285,7 @@ describe('the copy of a sent message', () => {
     expect(inSent(rig)).to.deep.equal([]);
   });
 
-  it('is neither looked for nor filed once the mailbox was erased', async () => {
+  it('does nothing when the mailbox was erased', async () => {
     const rig = new SendRig();
     const id = await sent(rig);
     rig.parts.clock.advance(5_000);
@@ -295,7 +295,7 @@ describe('the copy of a sent message', () => {
     expect(inSent(rig)).to.deep.equal([]);
   });
 
-  it('is left to a server that files copies itself', async () => {
+  it('leaves the copy to a server that always files one', async () => {
     const rig = new SendRig({ mailbox: { capabilities: ['X-GM-EXT-1'] } });
     const id = await sent(rig);
     rig.parts.clock.advance(10_000);

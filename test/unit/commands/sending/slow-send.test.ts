@@ -36,7 +36,7 @@ describe('a send that takes longer than half a minute', () => {
     expect(rig.submission.taken).to.have.length(1);
   };
 
-  it(`while its message is put together is answered, goes on and is told by its key ${verifies('contract:6:slow-provider')}`, async () => {
+  it(`answers with a timeout while the message is composed, continues, and is replayed by its key ${verifies('contract:6:slow-provider')}`, async () => {
     const { content } = rig.ports;
     const put = content.put.bind(content);
     content.put = async (facts, source) => {
@@ -46,7 +46,7 @@ describe('a send that takes longer than half a minute', () => {
     await isSlow();
   });
 
-  it(`while a repeat of its key goes on with it is answered as well ${verifies('contract:6:slow-provider')}`, async () => {
+  it(`answers with a timeout when a repeat of its key continues it ${verifies('contract:6:slow-provider')}`, async () => {
     rig.submission.course = LATER_AT_CONNECT;
     expect(await rejection(rig.send(draftId, 'key-1'))).to.include({ code: 'provider_timeout' });
     rig.submission.course = { kind: 'accept' };

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { BoundedMap } from '../../../../commands/values/bounded-map.ts';
 
-describe('bounded map', () => {
-  it('forgets what was used longest ago', () => {
+describe('BoundedMap', () => {
+  it('evicts the least recently used entry', () => {
     const map = new BoundedMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);
@@ -12,7 +12,7 @@ describe('bounded map', () => {
     expect([map.get('a'), map.get('c'), map.size]).to.deep.equal([1, 3, 2]);
   });
 
-  it('replaces and deletes', () => {
+  it('replaces and deletes entries', () => {
     const map = new BoundedMap<string, number>(2);
     map.set('a', 1);
     map.set('a', 2);

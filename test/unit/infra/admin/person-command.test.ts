@@ -41,7 +41,7 @@ describe('admin person', () => {
     expect(roles.get(`${gateway.org.orgId}/${ann?.id ?? ''}`)).to.equal('approver');
   });
 
-  it('can be repeated, and resets the person it added', async () => {
+  it('is repeatable, and resets the person it added', async () => {
     await run(ANN);
     const before = gateway.events.all.length;
     await run(ANN);
@@ -50,7 +50,7 @@ describe('admin person', () => {
     expect(new Set(made).size).to.equal(1);
   });
 
-  it('goes on where it was cut off, with the same person', async () => {
+  it('resumes with the same person when it was interrupted', async () => {
     const { events } = gateway;
     const append = events.append.bind(events);
     events.append = (stream, ...rest) =>
@@ -62,7 +62,7 @@ describe('admin person', () => {
     expect(made).to.deep.equal([reserved?.data['owner_id']]);
   });
 
-  it('says in a sentence what is wrong', async () => {
+  it('explains each mistake in a sentence', async () => {
     await run(ANN);
     expect(await refusal({ ...ANN, role: 'boss' })).to.match(/^Say what the person is with --role: owner, /);
     expect(await refusal({ ...ANN, role: undefined })).to.match(/^Say what the person is with --role/);

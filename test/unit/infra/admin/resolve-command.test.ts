@@ -29,7 +29,7 @@ describe('admin resolve', () => {
     ]);
   });
 
-  it('says what is missing, and what it cannot resolve', async () => {
+  it('says which argument is missing and why an operation cannot be resolved', async () => {
     for (const word of [undefined, 'maybe']) {
       expect(await refused('opn_1', word, reason)).to.equal('Say what became of it: done or not_done.');
     }
@@ -40,7 +40,7 @@ describe('admin resolve', () => {
     expect(await refused('opn_2', 'done', reason)).to.match(/^The operation has no outcome yet/);
   });
 
-  it('settles what is unknown once, as the command of a person', async () => {
+  it('settles an unknown operation once, as the command of a person', async () => {
     const given = { operationId: 'opn_1', word: 'not_done', reason };
     expect(await resolveCommand(ports, given)).to.equal('opn_1 is failed now.');
     const last = await events.readLast('operation-opn_1');

@@ -38,7 +38,7 @@ describe('access stream', () => {
   const counted = (): unknown[] =>
     events.all.filter(({ type }) => type === RefusalsCounted.type).map(({ data }) => data);
 
-  it('answers when the line is in the stream of this run and hour', async () => {
+  it('answers when the entry is in the stream of this run and hour', async () => {
     await stream.record(read());
     expect(events.all.map(({ streamName, revision }) => [streamName, revision])).to.deep.equal([
       ['access-run-2026010110', 0n],
@@ -46,7 +46,7 @@ describe('access stream', () => {
     expect(events.all.map((stored) => readEvent(eventCatalogue, stored)?.type)).to.deep.equal(['BodiesRead']);
   });
 
-  it('gathers what comes while an append is under way, at most a hundred at once', async () => {
+  it('batches entries that arrive during an append, at most a hundred', async () => {
     const first = stream.record(read());
     await Promise.resolve();
     await Promise.resolve();
@@ -56,7 +56,7 @@ describe('access stream', () => {
     expect(new Set(events.all.map(({ id }) => id)).size).to.equal(151);
   });
 
-  it('starts a stream that does not exist yet with each hour', async () => {
+  it('starts a new stream with each hour', async () => {
     await stream.record(read());
     clock.advance(3_600_000);
     await stream.record(read());
@@ -83,7 +83,7 @@ describe('access stream', () => {
     expect(events.all.filter(({ type }) => type === 'RequestRefused')).to.have.length(61);
   });
 
-  it('counts what policy denies with the other refusals of its token', async () => {
+  it('counts policy denials with the other refusals of the token', async () => {
     const policy = { decision: 'deny', rule_id: 'no-mail', version: 3 };
     const denial = { capability: 'archive', code: 'policy_denied', mailboxId: null, details: { policy } };
     for (let n = 0; n < 40; n += 1) {
@@ -98,7 +98,7 @@ describe('access stream', () => {
     ]);
   });
 
-  it(`counts refusals of nobody known per minute, code and source ${verifies('contract:12:unauthenticated-counted')}`, async () => {
+  it(`counts unauthenticated refusals per minute, code and source ${verifies('contract:12:unauthenticated-counted')}`, async () => {
     for (const source of ['10.0.0.1', '10.0.0.1', '10.0.0.2']) stream.countRefusal('unauthenticated', source);
     clock.advance(60_000);
     stream.countRefusal('unauthenticated', '10.0.0.1');
@@ -107,7 +107,7 @@ describe('access stream', () => {
     expect(events.all.every(({ metadata }) => metadata['org_id'] === null)).to.equal(true);
   });
 
-  it('tells only so many sources apart', async () => {
+  it('counts a thousand sources separately, and the others together', async () => {
     for (let n = 0; n < 1_200; n += 1) stream.countRefusal('unauthenticated', `10.0.${String(n)}`);
     clock.advance(60_000);
     await stream.flushCounts();
@@ -115,7 +115,7 @@ describe('access stream', () => {
     expect(counted().at(-1)).to.deep.include({ source: 'others', count: 200 });
   });
 
-  it('rejects while the store is away and goes on where the stream ends', async () => {
+  it('rejects when the store is unavailable, and continues at the end of the stream', async () => {
     await stream.record(read());
     events.away = true;
     const failure = await rejection(stream.record(read()));
@@ -129,7 +129,7 @@ describe('access stream', () => {
     expect(events.all.map(({ revision }) => revision)).to.deep.equal([0n, 1n]);
   });
 
-  it('tries the store again a second later, wherever the clock was set meanwhile', async () => {
+  it('retries the store a second later, even when the system clock changes', async () => {
     events.away = true;
     await rejection(stream.record(read()));
     events.comeBack();
@@ -152,7 +152,7 @@ describe('access stream', () => {
     expect(counted()).to.have.length(1);
   });
 
-  it('finds its place again after an append whose answer was lost', async () => {
+  it('finds the end of the stream again when the answer of an append was lost', async () => {
     await stream.record(read());
     events.loseNextAnswer = true;
     await rejection(stream.record(read()));
@@ -161,7 +161,7 @@ describe('access stream', () => {
     expect(events.all.map(({ revision }) => revision)).to.deep.equal([0n, 1n, 2n]);
   });
 
-  it('stores every count when it is closed, and takes nothing after', async () => {
+  it('stores every count when it is closed, and accepts no more entries', async () => {
     stream.countRefusal('unauthenticated', '10.0.0.1');
     const last = stream.record(read());
     await stream.close();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GrantExpiries } from '../../../../infra/background/grant-expiries.ts';
+import { GrantExpiries } from '../../../../infra/background/invalidation-sweepers.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -7,7 +7,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** A directory with one grant of `usr_1`, which runs out so long after the start. */
+/** A directory with one grant of `usr_1`, which expires this long after the start. */
 function grantFor(milliseconds: number) {
   const clock = new ManualClock();
   const expiresAt = new Date(clock.now().getTime() + milliseconds).toISOString();
@@ -16,8 +16,8 @@ function grantFor(milliseconds: number) {
   return { clock, expiries: new GrantExpiries({ clock, directory }) };
 }
 
-describe('grants that run out', () => {
-  it('are noticed, once', () => {
+describe('GrantExpiries', () => {
+  it('reports an expiry once', () => {
     const { clock, expiries } = grantFor(90 * SECOND_MS);
     const seen: (readonly string[])[] = [];
     for (let second = 0; second < 120; second += 1) {
@@ -28,7 +28,7 @@ describe('grants that run out', () => {
     expect(seen).to.deep.equal([['90', 'usr_1']]);
   });
 
-  it(`are noticed after nobody could look for long ${verifies('contract:10:ground-gone')}`, () => {
+  it(`reports an expiry after a long pause ${verifies('contract:10:ground-gone')}`, () => {
     const { clock, expiries } = grantFor(80 * SECOND_MS);
     expect(expiries.take()).to.deep.equal([]);
     clock.advance(100 * SECOND_MS);
@@ -36,7 +36,7 @@ describe('grants that run out', () => {
     expect(expiries.take()).to.deep.equal([]);
   });
 
-  it('are noticed when the time of day is set ahead', () => {
+  it('reports an expiry when the system clock is set forward', () => {
     const { clock, expiries } = grantFor(HOUR_MS / 2);
     expect(expiries.take()).to.deep.equal([]);
     clock.step(HOUR_MS);
@@ -44,7 +44,7 @@ describe('grants that run out', () => {
     expect(expiries.take()).to.deep.equal(['usr_1']);
   });
 
-  it('are noticed when the time of day is set back', () => {
+  it('reports an expiry when the system clock is set back', () => {
     const { clock, expiries } = grantFor(90 * SECOND_MS);
     clock.step(HOUR_MS);
     expect(expiries.take()).to.deep.equal([]);

@@ -44,8 +44,8 @@ function sweeperOf(
 
 const dueOf = (...items: readonly Item[]): Map<string, Item> => new Map(items.map((each) => [each.id, each]));
 
-describe('a sweeper', () => {
-  it('retries what fails after a growing pause, whether the time of day is set back or ahead', async () => {
+describe('SweeperRun', () => {
+  it('retries after a growing pause, even when the system clock is set', async () => {
     for (const stepMs of [-HOUR_MS, HOUR_MS]) {
       const clock = new ManualClock();
       let tries = 0;
@@ -74,7 +74,7 @@ describe('a sweeper', () => {
     }
   });
 
-  it('leaves what another process holds to the next pass, without a growing pause', async () => {
+  it('leaves an item that another process holds to the next pass, without a growing pause', async () => {
     const clock = new ManualClock();
     let tries = 0;
     const sweeper = sweeperOf(dueOf(item('a')), () => {
@@ -90,7 +90,7 @@ describe('a sweeper', () => {
     expect(tries).to.equal(10);
   });
 
-  it('begins as many as its limits allow, and no task of a mailbox delays those of another', async () => {
+  it('starts as many tasks as its limits allow, without delaying another mailbox', async () => {
     const due = dueOf(item('a'), item('b'), item('c'), item('d', 'mbx_2'), item('e', 'mbx_3'));
     const begun: string[] = [];
     const hanging = new Promise<Outcome>(() => undefined);
@@ -108,7 +108,7 @@ describe('a sweeper', () => {
     expect(begun).to.deep.equal(['a', 'b', 'd']);
   });
 
-  it('passes again as soon as a task ends while others are due', async () => {
+  it('starts another pass as soon as a task ends while items are due', async () => {
     const due = dueOf(...Array.from({ length: 20 }, (_, at) => item(String(at))));
     const sweeper = sweeperOf(due, () => Promise.resolve('settled'), { everyMs: HOUR_MS, ofOneMailbox: 1 });
     const stop = new AbortController();
@@ -173,7 +173,7 @@ describe('a sweeper', () => {
     expect(sleeping).to.equal(0);
   });
 
-  it('measures its tasks, and for how long it has not begun what was due', async () => {
+  it('measures its tasks, and how long due items have waited', async () => {
     const clock = new ManualClock();
     const metrics = createMetrics();
     const ends: ((outcome: Outcome) => void)[] = [];

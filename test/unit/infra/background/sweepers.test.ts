@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { sweepersOf } from '../../../../infra/background/sweepers.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
 
-describe('the table of sweepers', () => {
-  it('has a name of its own for each row, and knows the mailbox of what it limits by mailbox', () => {
+describe('sweepersOf', () => {
+  it('has unique names, and finds the mailbox of items that are limited by mailbox', () => {
     const rows = sweepersOf(new SendRig().ports);
     expect(new Set(rows.map(({ name }) => name)).size).to.equal(rows.length);
     for (const row of rows) {
@@ -11,7 +11,7 @@ describe('the table of sweepers', () => {
     }
   });
 
-  it('erases the content of a discarded draft, and of no other', async () => {
+  it('erases the content of a discarded draft only', async () => {
     const rig = new SendRig();
     const [gone, kept] = [await rig.startDraft(), await rig.startDraft()];
     const bodyOf = async (id: string): Promise<string> => (await rig.draft(id)).current?.content_id ?? '';

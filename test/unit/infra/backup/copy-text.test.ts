@@ -16,7 +16,7 @@ describe('readCopyFile', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('tells NULL from text, and undoes what COPY escapes', async () => {
+  it('distinguishes NULL from text, and reverts the escapes of COPY', async () => {
     await writeFile(file, gzipSync('one\t\\N\t\\\\x00ff\n\t\\\\N\ttab \\t, line \\n, slash \\\\\n'));
     expect(await readCopyFile(file, ['a', 'b', 'c'])).to.deep.equal([
       { a: 'one', b: null, c: '\\x00ff' },
@@ -25,12 +25,12 @@ describe('readCopyFile', () => {
     expect(bytesOf('\\x00ff')).to.deep.equal(Buffer.of(0, 255));
   });
 
-  it('has no row where there is none', async () => {
+  it('yields no rows when the file has none', async () => {
     await writeFile(file, gzipSync(''));
     expect(await readCopyFile(file, ['a'])).to.deep.equal([]);
   });
 
-  it('throws when the compression ends too early', async () => {
+  it('throws when the compressed data ends too early', async () => {
     await writeFile(file, gzipSync('one\n').subarray(0, 20));
     expect((await rejection(readCopyFile(file, ['a']))).message).to.equal('unexpected end of file');
   });

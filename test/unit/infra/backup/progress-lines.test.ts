@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { progressLines } from '../../../../infra/backup/table-copy.ts';
 
 describe('progressLines', () => {
-  it('says where a table is every two seconds, and once when it is done', () => {
+  it('reports each table every two seconds, and once at its end', () => {
     const lines: string[] = [];
     let nowMs = 0;
     const report = progressLines(

@@ -10,8 +10,8 @@ async function timed(pause: Promise<void>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-describe('backoff', () => {
-  it('grows from step to step and starts over after a success', async () => {
+describe('Backoff', () => {
+  it('grows from step to step and restarts after a success', async () => {
     const backoff = new Backoff();
     const pauses: number[] = [];
     for (let step = 0; step < 5; step += 1) pauses.push(await timed(backoff.pause(never)));
@@ -20,14 +20,14 @@ describe('backoff', () => {
     expect(await timed(backoff.pause(never))).to.be.below(100);
   });
 
-  it('never pauses longer than a second, nor than the limit', async () => {
+  it('never exceeds a second or the limit', async () => {
     const backoff = new Backoff();
     for (let step = 0; step < 40; step += 1) await backoff.pause(never, 0);
     expect(await timed(backoff.pause(never))).to.be.within(490, 1_200);
     expect(await timed(backoff.pause(never, 20))).to.be.below(200);
   });
 
-  it('ends at once when the signal aborts, or has', async () => {
+  it('ends at once when the signal aborts or has aborted', async () => {
     const backoff = new Backoff();
     for (let step = 0; step < 40; step += 1) await backoff.pause(never, 0);
     expect(await timed(backoff.pause(AbortSignal.timeout(20)))).to.be.below(300);
@@ -35,7 +35,7 @@ describe('backoff', () => {
   });
 });
 
-describe('keyed backoff', () => {
+describe('KeyedBackoff', () => {
   it('grows for each key and ends when its attempt succeeds', () => {
     const clock = new ManualClock();
     const backoff = new KeyedBackoff(clock, { firstMs: 1_000, mostMs: 60_000 });
@@ -50,5 +50,19 @@ describe('keyed backoff', () => {
     expect(backoff.isDue('a')).to.equal(false);
     backoff.clear('a');
     expect([backoff.isDue('a'), backoff.waiting()]).to.deep.equal([true, []]);
+  });
+
+  it('remembers a failure after its pause, and nothing of a key that was only postponed', () => {
+    const clock = new ManualClock();
+    const backoff = new KeyedBackoff(clock, { firstMs: 1_000, mostMs: 60_000 });
+    backoff.failed('failed');
+    for (let key = 0; key < 1_000; key += 1) backoff.postpone(String(key), 500);
+    expect(backoff.waiting()).to.have.length(1_001);
+    clock.advance(1_300);
+    expect(backoff.waiting()).to.deep.equal([]);
+    expect(backoff.size).to.equal(1);
+    clock.advance(130_000);
+    backoff.waiting();
+    expect(backoff.size).to.equal(0);
   });
 });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Semaphore } from '../../../../infra/concurrency/semaphore.ts';
 
-describe('slots', () => {
-  it('are given out up to their number, then in the order of the line', async () => {
+describe('Semaphore slots', () => {
+  it('gives out as many slots as it has, then in the order of callers', async () => {
     const slots = new Semaphore(2);
     expect(await Promise.all([slots.acquire(10), slots.acquire(10)])).to.deep.equal([true, true]);
     const served: string[] = [];
@@ -14,7 +14,7 @@ describe('slots', () => {
     expect(served).to.deep.equal(['first', 'second']);
   });
 
-  it('are not given to a caller that waited too long, nor lost with it', async () => {
+  it('gives no slot to a caller that waited too long, and loses none', async () => {
     const slots = new Semaphore(1);
     await slots.acquire(10);
     const impatient = slots.acquire(5);
@@ -27,7 +27,7 @@ describe('slots', () => {
   });
 });
 
-describe('work within slots', () => {
+describe('Semaphore work', () => {
   const { signal: never } = new AbortController();
   const setUp = () => {
     const slots = new Semaphore(1);
@@ -68,7 +68,7 @@ describe('work within slots', () => {
     expect(done).to.deep.equal(['stays']);
   });
 
-  it('passes its slot on when its signal aborts just as a slot is free', async () => {
+  it('passes its slot on when its signal aborts just as the slot is free', async () => {
     const { done, wait, letGo } = setUp();
     const ending = new AbortController();
     const left = wait('left', ending.signal);
@@ -81,7 +81,7 @@ describe('work within slots', () => {
     expect(await wait('later')).to.equal('later');
   });
 
-  it('does not begin when its signal aborted before', async () => {
+  it('does not start when its signal has aborted', async () => {
     const slots = new Semaphore(1);
     expect(await slots.run(() => Promise.resolve('work'), AbortSignal.abort())).to.equal(null);
     expect(await slots.run(() => Promise.resolve('work'), never)).to.equal('work');

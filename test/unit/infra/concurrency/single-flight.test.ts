@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { SingleFlight } from '../../../../infra/concurrency/single-flight.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
-/** Reads that end when the test says so, numbered in the order in which they began. */
+/** Reads that end when the test decides, numbered in the order of their start. */
 function reads() {
   const ends: { readonly resolve: (value: number) => void; readonly reject: (error: Error) => void }[] = [];
   const read = (): Promise<number> =>
@@ -15,8 +15,8 @@ function reads() {
   return { ends, end, read };
 }
 
-describe('single flight', () => {
-  it('answers with a read that began after the question', async () => {
+describe('SingleFlight', () => {
+  it('answers with a read that started after the call', async () => {
     const { ends, end, read } = reads();
     const joined = new SingleFlight<number>();
     const first = joined.ask('a', read);
@@ -37,7 +37,7 @@ describe('single flight', () => {
     expect(await alone, 'at once, no other read being under way').to.equal(3);
   });
 
-  it('keeps keys apart', async () => {
+  it('separates keys', async () => {
     const { end, read } = reads();
     const joined = new SingleFlight<number>();
     const both = Promise.all([joined.ask('a', read), joined.ask('b', read)]);
@@ -46,7 +46,7 @@ describe('single flight', () => {
     expect(await both).to.deep.equal([0, 1]);
   });
 
-  it('fails for the callers that share the failed read, and for none after', async () => {
+  it('fails for the callers that share the failed read, and for no later ones', async () => {
     const { ends, end, read } = reads();
     const joined = new SingleFlight<number>();
     const first = rejection(joined.ask('a', read));
@@ -58,7 +58,7 @@ describe('single flight', () => {
     expect(await second).to.equal(1);
   });
 
-  it('shares the read under way with callers that join it', async () => {
+  it('shares the read in progress with callers that join it', async () => {
     const { ends, end, read } = reads();
     const flight = new SingleFlight<number>();
     const both = Promise.all([flight.join('a', read), flight.join('a', read)]);

@@ -17,7 +17,7 @@ interface ListPages {
 
 const LARGEST_PAGE = 4;
 const PAGE = 2;
-/** Two checks may be of the same moment. */
+/** Two approvals may have the same time. */
 const rowOf = (n: number): Row => ({
   id: `chk_${String(n).padStart(3, '0')}`,
   created_at: new Date(Math.floor(n / 2) * 1_000).toISOString(),
@@ -25,7 +25,7 @@ const rowOf = (n: number): Row => ({
 const belowWhich = (rows: readonly Row[], cursor: string | null): number =>
   cursor === null ? 0 : rows.findIndex(({ id }) => id < cursor);
 
-/** As the route answers: newest first, the cursor is the last row's id. */
+/** The answer of the route: newest first, with the last row's id as the cursor. */
 function answer(rows: readonly Row[], limit: number, cursor: string | null): Loaded {
   const from = belowWhich(rows, cursor);
   const rest = from < 0 ? [] : rows.slice(from);
@@ -33,14 +33,14 @@ function answer(rows: readonly Row[], limit: number, cursor: string | null): Loa
   return { items, next: rest.length > limit ? (items.at(-1)?.id ?? null) : null };
 }
 
-describe('the list of the console', () => {
+describe('list of the console', () => {
   let pages: ListPages;
   before(async () => {
     const file = join(import.meta.dirname, '../../../../infra/console/list-pages.js');
     pages = (await import(file)) as ListPages;
   });
 
-  it('has no check twice and skips none when new ones come above more than an answer holds', () => {
+  it('has every approval once when more new ones arrive than an answer holds', () => {
     const old = Array.from({ length: 6 }, (_, n) => rowOf(5 - n));
     const now = [rowOf(8), rowOf(7), rowOf(6), ...old];
     const { items, next } = pages.refreshedBy({ items: old, next: null }, answer(now, LARGEST_PAGE, null));
@@ -48,7 +48,7 @@ describe('the list of the console', () => {
     expect(next).to.equal(null);
   });
 
-  it('goes on from the answer where that reaches below all that was loaded, and ends where it ends', () => {
+  it('continues after the answer when it reaches below the loaded rows, and ends where it ends', () => {
     const old = Array.from({ length: 6 }, (_, n) => rowOf(19 - n));
     const now = Array.from({ length: 6 }, (_, n) => rowOf(9 - n));
     const after = pages.refreshedBy({ items: old, next: old[5]?.id ?? '' }, answer(now, LARGEST_PAGE, null));
@@ -60,13 +60,13 @@ describe('the list of the console', () => {
     });
   });
 
-  it('begins anew where the answer does not reach down to what was loaded', () => {
+  it('starts again when the answer does not reach the loaded rows', () => {
     const now = Array.from({ length: 9 }, (_, n) => rowOf(8 - n));
     const top = answer(now, LARGEST_PAGE, null);
     expect(pages.refreshedBy({ items: now.slice(5), next: null }, top)).to.deep.equal(top);
   });
 
-  it('holds in any history what is there, each once and in order, down to where it was read', () => {
+  it('holds every row once and in order under random histories', () => {
     const steps = fc.array(fc.constantFrom('come', 'more', 'refresh'), { maxLength: 40 });
     fc.assert(
       fc.property(steps, (history) => {

@@ -6,8 +6,8 @@ async function* each(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, 
   for (const piece of pieces) yield await Promise.resolve(piece);
 }
 
-describe('bytes cut anew', () => {
-  it('are the same bytes in chunks of one length, all of one memory', async () => {
+describe('inChunks', () => {
+  it('yields the same bytes in chunks of one length, all in one buffer', async () => {
     const pieces = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(pieces, fc.integer({ min: 1, max: 32 }), async (given, length) => {

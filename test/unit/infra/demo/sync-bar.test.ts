@@ -5,8 +5,8 @@ import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
 const shares = [0, 5, 10];
 
-describe('the bar of a first pass', () => {
-  it('is as full as the index is', () => {
+describe('progress bar of the first synchronisation', () => {
+  it('is as full as the mirror', () => {
     expect(shares.map((indexed) => syncBar({ indexed, total: 10 }).split('█').length - 1)).to.deep.equal([
       0, 15, 30,
     ]);
@@ -14,7 +14,7 @@ describe('the bar of a first pass', () => {
     expect(syncBar({ indexed: 12, total: 10 }).split('█').length - 1, 'never longer').to.equal(30);
   });
 
-  it('goes on after a restore until the index is filled again, though the mailbox is connected', async () => {
+  it('continues after a restore until the mirror is complete, even when the mailbox is connected', async () => {
     const looks = [
       { currentAt: null, indexed: 0, total: 0 },
       { currentAt: null, indexed: 3, total: 10 },
@@ -42,7 +42,7 @@ describe('the bar of a first pass', () => {
   });
 
   for (const isTTY of [true, false]) {
-    it(`is drawn ${isTTY ? 'over itself in a terminal' : 'once, at its end, elsewhere'}`, async () => {
+    it(`is drawn ${isTTY ? 'repeatedly on one line in a terminal' : 'once, at its end, elsewhere'}`, async () => {
       let looks = 0;
       const state = (): MailboxEntry['state'] => (looks < shares.length ? 'syncing' : 'connected');
       const mailboxes = { get: () => ({ id: 'mbx_1', number: 1, state: state() }) };

@@ -6,7 +6,7 @@ import type { Entity } from '../../../../projections/directory-entities.ts';
 import { stateOf } from '../../../support/worlds/access-world.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** What a map holds under this id. Throws when it holds nothing. */
+/** The entry of a map under this id. Throws when there is none. */
 function held<Entry>(map: ReadonlyMap<string, Entry>, id: string): Entry {
   const entry = map.get(id);
   if (entry === undefined) throw new Error(`there is no ${id}`);
@@ -15,7 +15,7 @@ function held<Entry>(map: ReadonlyMap<string, Entry>, id: string): Entry {
 
 const GRANT = { scopes: [], folderRoles: null, expiresAt: null };
 
-describe('whose rights a change of the directory may narrow', () => {
+describe('changedRights', () => {
   const state: DirectoryState = stateOf({
     kind: 'user',
     role: 'member',
@@ -28,7 +28,7 @@ describe('whose rights a change of the directory may narrow', () => {
   const put = (...entities: readonly Entity[]) => changedRights(state, { put: entities, remove: [] });
   const people = (...principals: readonly string[]) => ({ principals, mailboxes: [] });
 
-  it(`names who holds the grant, the role or the token that changed or went ${verifies('contract:10:ground-gone')}`, () => {
+  it(`names the holder of a changed or removed grant, role or token ${verifies('contract:10:ground-gone')}`, () => {
     const grant = held(state.grants, 'grt_0');
     expect(put({ kind: 'grant', value: grant })).to.deep.equal(people('usr_1'));
     expect(put({ kind: 'role', value: { id: 'org_1/usr_2', role: 'member' } })).to.deep.equal(
@@ -43,7 +43,7 @@ describe('whose rights a change of the directory may narrow', () => {
     expect(changedRights(state, { put: [], remove })).to.deep.equal(people('usr_1', 'usr_3', 'agt_1'));
   });
 
-  it('names a mailbox that was removed or whose folders are others, and nobody for what narrows nothing', () => {
+  it('names a mailbox that was removed or has other folders, and null when nothing narrows', () => {
     const changed = (change: Partial<MailboxEntry>) =>
       put({ kind: 'mailbox', value: { ...mailbox, ...change } });
     expect(changed({ state: 'removed' })).to.deep.equal({ principals: [], mailboxes: ['mbx_0'] });

@@ -14,14 +14,14 @@ const closed = [
   '64:ff9b::7f00:1', '2002:7f00:1::', '::7f00:1', '::ffff:0:7f00:1', '4000::1', 'fec0::1',
 ]; // prettier-ignore
 
-describe('egress rules', () => {
+describe('isAllowed', () => {
   for (const ip of closed) {
     it(`keeps ${ip} closed`, () => {
       expect(allowed([], ip, 993)).to.equal(false);
     });
   }
 
-  it(`lets public addresses be reached on the mail ports only ${verifies('contract:18:egress')}`, () => {
+  it(`allows public addresses on the mail ports only ${verifies('contract:18:egress')}`, () => {
     for (const ip of ['8.8.8.8', '2a00:1450:4001:800::1']) {
       for (const port of [25, 143, 465, 587, 993]) expect(allowed([], ip, port)).to.equal(true);
       for (const port of [22, 80, 2525, 8_993]) expect(allowed([], ip, port)).to.equal(false);
@@ -29,7 +29,7 @@ describe('egress rules', () => {
     expect(allowed(['8.8.8.0/24:2525'], '8.8.8.8', 2525)).to.equal(true);
   });
 
-  it(`opens a network on the mail ports, with a port on that one beside them, with * on all ${verifies('contract:18:egress')}`, () => {
+  it(`opens a network on the mail ports, on a named port too, and on all ports with * ${verifies('contract:18:egress')}`, () => {
     expect(allowed(['10.0.0.0/8'], '10.9.9.9', 143)).to.equal(true);
     expect(allowed(['10.0.0.0/8'], '10.9.9.9', 1143)).to.equal(false);
     expect(allowed(['10.0.0.0/8:1143'], '10.9.9.9', 1143)).to.equal(true);
@@ -43,7 +43,7 @@ describe('egress rules', () => {
     expect(allowed(['fd00::/8'], '10.0.0.1', 993)).to.equal(false);
   });
 
-  it('refuses what is no network', () => {
+  it('refuses an invalid network', () => {
     for (const entry of [
       '',
       'localhost',
@@ -57,7 +57,7 @@ describe('egress rules', () => {
     }
   });
 
-  it('judges an IPv4 address and its IPv6 form alike', () => {
+  it('treats an IPv4 address and its IPv6 form alike', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.constantFrom(25, 993, 8_080), (ip, port) => {
         expect(allowed(['10.0.0.0/8:8080'], `::ffff:${ip}`, port)).to.equal(
@@ -68,8 +68,8 @@ describe('egress rules', () => {
   });
 });
 
-describe('the egress guard', () => {
-  it('pins the address it has checked and keeps the name for TLS', async () => {
+describe('egress guard', () => {
+  it('pins the address it tested and keeps the name for TLS', async () => {
     const guard = createEgressGuard([], () => Promise.resolve(['9.9.9.9', '2620:fe::fe']));
     expect(await guard.vet('imap.example.com', 993)).to.deep.equal({
       address: '9.9.9.9',
@@ -84,7 +84,7 @@ describe('the egress guard', () => {
     expect(error).to.have.property('code', 'target_blocked');
   });
 
-  it('takes addresses as they are, never by a look-up', async () => {
+  it('takes addresses literally, without a lookup', async () => {
     const guard = createEgressGuard(['127.0.0.0/8'], () => Promise.reject(new Error('must not be asked')));
     expect(await guard.vet('127.0.0.1', 143)).to.deep.equal({ address: '127.0.0.1', isLoopback: true });
     expect(await guard.vet('[2620:fe::fe]', 993)).to.deep.equal({
@@ -116,7 +116,7 @@ describe('the egress guard', () => {
     }
   });
 
-  it('says which name does not resolve', async () => {
+  it('names a host that does not resolve', async () => {
     const failing = createEgressGuard([], () => Promise.reject(new Error('ENOTFOUND')));
     const empty = createEgressGuard([], () => Promise.resolve([]));
     for (const guard of [failing, empty]) {

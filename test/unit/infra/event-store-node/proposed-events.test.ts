@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { ProposedEvents } from '../../../../infra/event-store/node/proposed-events.ts';
 import { proposed } from '../../../contract/event-store/raw-calls.ts';
 
-describe('events proposed in one append', () => {
-  it('are bounded in number too, however small they are', () => {
+describe('ProposedEvents', () => {
+  it('is limited in number too, however small the events are', () => {
     const events = new ProposedEvents();
     const smallest = proposed({ type: 'A', 'content-type': 'x' }).setData('');
     for (let n = 0; n < 100_000; n += 1) events.add(smallest);

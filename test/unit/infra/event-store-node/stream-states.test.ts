@@ -5,14 +5,14 @@ import { StreamStates } from '../../../../infra/event-store/node/stream-states.t
 
 const MIB = 1_048_576;
 
-/** How many of the streams have to be looked up in the database. */
+/** How many of the streams are read from the database. */
 async function lookedUp(states: StreamStates, names: readonly string[], asked: string[]): Promise<number> {
   asked.length = 0;
   for (const name of names) await states.read(name);
   return asked.length;
 }
 
-describe('states of streams in memory', () => {
+describe('StreamStates', () => {
   const asked: string[] = [];
   const query = ({ values }: { values?: unknown[] }): Promise<{ rows: unknown[][] }> => {
     asked.push(...((values?.[0] ?? []) as string[]));
@@ -22,7 +22,7 @@ describe('states of streams in memory', () => {
   const numbered = (count: number, suffix = ''): string[] =>
     Array.from({ length: count }, (_unused, n) => `stream-${String(n)}${suffix}`);
 
-  it('are kept up to a number of bytes, the newest last', async () => {
+  it('keeps the newest states up to a number of bytes', async () => {
     const states = new StreamStates(rows);
     const large = { $tb: 2 ** 63, filler: 'x'.repeat(MIB) };
     const metadata = parseStreamMetadata(Buffer.from(JSON.stringify(large)));
@@ -32,7 +32,7 @@ describe('states of streams in memory', () => {
     expect(await lookedUp(states, names, asked)).to.equal(9);
   });
 
-  it('weigh what their names weigh', async () => {
+  it('counts the bytes of stream names', async () => {
     const states = new StreamStates(rows);
     const names = numbered(10_000, '-'.repeat(2_400));
     states.committed(new Map(names.map((name) => [name, EMPTY_STREAM])));
@@ -42,7 +42,7 @@ describe('states of streams in memory', () => {
     expect(await lookedUp(states, ['stream-new'], asked)).to.equal(0);
   });
 
-  it('keep nothing of metadata but what is needed, unless the stream is deleted', () => {
+  it('keeps the metadata text only of a deleted stream', () => {
     const bytes = (tb: number) => Buffer.from(JSON.stringify({ $tb: tb, owner: 'somebody' }));
     expect(parseStreamMetadata(bytes(3)).json).to.have.length(0);
     expect(Buffer.from(parseStreamMetadata(bytes(2 ** 63)).json)).to.deep.equal(bytes(2 ** 63));

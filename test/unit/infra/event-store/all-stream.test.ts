@@ -20,7 +20,7 @@ const events = (first: number, count: number): NewEvent[] =>
 const range = (first: number, count: number): number[] =>
   events(first, count).map(({ data }) => Number(data['n']));
 
-describe('all-stream', () => {
+describe('AllStream', () => {
   let store: MemoryEventStore;
   let all: AllStream;
   let end: AbortController;
@@ -28,7 +28,7 @@ describe('all-stream', () => {
   let begun: (Position | null)[];
   let open: number;
   let reads: number;
-  /** Rejects to make the subscription that is open fail. */
+  /** Its rejection makes the open subscription fail. */
   let failure: PromiseWithResolvers<never>;
   /** What a subscription waits for before its first item. */
   let gate: Promise<unknown>;
@@ -75,7 +75,7 @@ describe('all-stream', () => {
     end.abort();
   });
 
-  /** What one follower has seen: the numbers of its events, and the kind of every other item. */
+  /** What one follower has received: the numbers of its events, and the kind of every other item. */
   class Seen {
     readonly items: (number | string)[] = [];
     readonly done: Promise<void>;
@@ -116,7 +116,7 @@ describe('all-stream', () => {
   const caughtUp = (...followers: Seen[]): Promise<void> =>
     eventually(() => followers.every(({ items }) => items.includes('caught-up')));
 
-  it('holds one subscription for all followers, and ends it with the last of them', async () => {
+  it('holds one subscription for all followers, and ends it with the last', async () => {
     await append(0, 3);
     const followers = [new Seen(), new Seen(), new Seen(store.all[1]?.position)];
     await caughtUp(...followers);
@@ -138,7 +138,7 @@ describe('all-stream', () => {
     expect(begun).to.deep.equal([null, store.all[3]?.position]);
   });
 
-  it('hands a follower only its streams, and a checkpoint after many events of others', async () => {
+  it('passes to a follower only its streams, and a checkpoint after many other events', async () => {
     const first = new Seen();
     const filtered = new Seen(null, { streamPrefixes: ['b-'] });
     await caughtUp(first, filtered);
@@ -149,7 +149,7 @@ describe('all-stream', () => {
     await eventually(() => first.numbers.length === 1_101);
   });
 
-  it('lets a slow follower read the log, without holding up another or keeping everything for it', async () => {
+  it('lets a slow follower read the log without delaying another or buffering everything', async () => {
     const fast = new Seen();
     const slow = new Seen();
     await caughtUp(fast, slow);
@@ -164,7 +164,7 @@ describe('all-stream', () => {
     rest.resolve(undefined);
     await eventually(() => slow.numbers.length === 3_000);
     expect(slow.numbers).to.deep.equal(range(0, 3_000));
-    // Three thousand events in pages of five hundred, at most: they were not kept in memory.
+    // Three thousand events were read in pages of at most five hundred, so they were not kept in memory.
     expect(reads - readsBefore).to.be.within(4, 8);
     const readsAfter = reads;
     await append(3_000, 1);
@@ -174,7 +174,7 @@ describe('all-stream', () => {
     expect(begun).to.deep.equal([null]);
   });
 
-  it('misses and repeats nothing for a follower that comes late, while events are appended', async () => {
+  it('misses and repeats nothing for a follower that starts late, while events are appended', async () => {
     await append(0, 1_200);
     const first = new Seen(store.all.at(-1)?.position);
     await caughtUp(first);
@@ -194,7 +194,7 @@ describe('all-stream', () => {
     expect(begun).to.have.length(1);
   });
 
-  it('reads again while a node answers with less than the subscription has received', async () => {
+  it('reads again when a node answers with less than the subscription has received', async () => {
     await append(0, 2);
     const first = new Seen();
     await caughtUp(first);
@@ -211,7 +211,7 @@ describe('all-stream', () => {
     expect(late.items).to.deep.equal([0, 1, 2, 'caught-up']);
   });
 
-  it('opens the subscription further on when a follower would wait for one that is far back', async () => {
+  it('opens the subscription later in the log when a follower would wait for one far behind', async () => {
     await append(0, 5);
     const closed = Promise.withResolvers<undefined>();
     gate = closed.promise;
@@ -230,7 +230,7 @@ describe('all-stream', () => {
     await eventually(() => open === 1);
   });
 
-  it('reports a failed subscription to each follower in step, and each follows again from its own place', async () => {
+  it('reports a failed subscription to each current follower, and each resumes at its own position', async () => {
     await append(0, 2);
     const followers = [new Seen(), new Seen()];
     await caughtUp(...followers);
@@ -246,7 +246,7 @@ describe('all-stream', () => {
     expect([begun.length, open]).to.deep.equal([2, 1]);
   });
 
-  it('lets a follower that reads the log go on when the subscription fails', async () => {
+  it('lets a follower that reads the log continue when the subscription fails', async () => {
     await append(0, 700);
     const first = new Seen(store.all.at(-1)?.position);
     await caughtUp(first);
@@ -267,7 +267,7 @@ describe('all-stream', () => {
     expect(late.numbers).to.deep.equal(range(0, 700));
   });
 
-  it('is not disturbed by a follower that throws', async () => {
+  it('is unaffected by a follower that throws', async () => {
     const other = new Seen();
     await caughtUp(other);
     const thrower = (async () => {
@@ -281,7 +281,7 @@ describe('all-stream', () => {
     expect([begun.length, open]).to.deep.equal([1, 1]);
   });
 
-  it('retries the log while the store is away, and reports a place that it does not hold', async () => {
+  it('retries the log when the store is unavailable, and reports a position it does not contain', async () => {
     await append(0, 2);
     const first = new Seen();
     await caughtUp(first);
@@ -295,7 +295,7 @@ describe('all-stream', () => {
     expect(await rejection(new Seen(9n).done)).to.be.instanceOf(CheckpointNotInLog);
   });
 
-  it('ends a follower at once when its signal aborts, also while the store does not answer', async () => {
+  it('ends a follower at once when its signal aborts, even when the store does not answer', async () => {
     const first = new Seen();
     await caughtUp(first);
     beforeRead = () => new Promise(() => undefined);

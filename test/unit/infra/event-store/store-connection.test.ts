@@ -11,7 +11,7 @@ const append = ({ client }: StoreConnection): Promise<unknown> =>
     expectedRevision: NO_STREAM,
   });
 
-describe('store connection', () => {
+describe('StoreConnection', () => {
   let node: ScriptedNode;
   beforeEach(async () => {
     node = await ScriptedNode.start();
@@ -20,7 +20,7 @@ describe('store connection', () => {
     node.stop();
   });
 
-  it('sends nothing more once it is retired, not even what was asked before', async () => {
+  it('sends nothing after it is retired, not even earlier requests', async () => {
     const connection = new StoreConnection(node.url, silentLog);
     const waiting = rejection(append(connection));
     await connection.retire();
@@ -29,7 +29,7 @@ describe('store connection', () => {
     expect(node.log.events).to.deep.equal([]);
   });
 
-  it('is never shared, however many came and went before', async () => {
+  it('is never shared, however many were opened before', async () => {
     const [first, ...others] = Array.from({ length: 300 }, () => new StoreConnection(node.url, silentLog));
     await Promise.all(others.map((connection) => connection.retire()));
     const later = Array.from({ length: 999 }, () => new StoreConnection(node.url, silentLog));

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { parseNetwork, trustProxies } from '../../../../infra/http/trusted-proxies.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('the address of a client behind proxies', () => {
+describe('client address behind proxies', () => {
   const proxies = trustProxies(['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.7']);
   const clientOf = (peer: string, forwardedFor?: string, forwarded?: string): string =>
     proxies.clientOf(peer, {
@@ -11,7 +11,7 @@ describe('the address of a client behind proxies', () => {
       ...(forwarded === undefined ? {} : { forwarded }),
     });
 
-  it(`is the right-most one that is no trusted proxy's ${verifies('contract:20:trusted-proxies')}`, () => {
+  it(`is the right-most address that is not a trusted proxy ${verifies('contract:20:trusted-proxies')}`, () => {
     expect(clientOf('10.0.0.1', '198.51.100.5')).to.equal('198.51.100.5');
     expect(clientOf('10.0.0.1', '6.6.6.6, 198.51.100.5')).to.equal('198.51.100.5');
     expect(clientOf('192.0.2.7', '6.6.6.6, 198.51.100.5, 10.9.9.9')).to.equal('198.51.100.5');
@@ -19,7 +19,7 @@ describe('the address of a client behind proxies', () => {
     expect(clientOf('10.0.0.1')).to.equal('10.0.0.1');
   });
 
-  it('is that of the connection where no trusted proxy speaks', () => {
+  it('is that of the connection when it is not a trusted proxy', () => {
     expect(clientOf('198.51.100.9', '6.6.6.6', 'for=6.6.6.6')).to.equal('198.51.100.9');
     expect(trustProxies([]).clientOf('10.0.0.1', { 'x-forwarded-for': '6.6.6.6' })).to.equal('10.0.0.1');
     expect(clientOf('', '6.6.6.6')).to.equal('');
@@ -36,13 +36,13 @@ describe('the address of a client behind proxies', () => {
     expect(read('for=192.0.2.1, by=10.0.0.2')).to.equal('10.0.0.1');
   });
 
-  it('believes neither header where they differ, for a proxy may pass one of them on as it came', () => {
+  it('ignores both headers when they differ, because a proxy may forward one unchanged', () => {
     expect(clientOf('10.0.0.1', '198.51.100.5', 'for=198.51.100.5')).to.equal('198.51.100.5');
     expect(clientOf('10.0.0.1', '198.51.100.5', 'for=6.6.6.6')).to.equal('10.0.0.1');
     expect(clientOf('10.0.0.1', '198.51.100.5', 'for="6.6'), 'broken').to.equal('198.51.100.5');
   });
 
-  it('is one text however it is written', () => {
+  it('is normalised', () => {
     expect(clientOf('::ffff:10.0.0.1', '::ffff:198.51.100.5')).to.equal('198.51.100.5');
     expect(clientOf('::ffff:198.51.100.9')).to.equal('198.51.100.9');
     expect(clientOf('2001:db8:ffff::1', '[2001:DB8::0:1]:443')).to.equal('2001:db8::1');
@@ -50,7 +50,7 @@ describe('the address of a client behind proxies', () => {
     expect(clientOf('fe80::1%eth0')).to.equal('fe80::1');
   });
 
-  it('is never anything but an address, whatever a header holds', () => {
+  it('is always an address, whatever the headers contain', () => {
     for (const hop of ['1', '0x0a000001', '010.0.0.1', '1.2.3', 'a.example', '', '256.1.1.1', '1.2.3.4, ']) {
       expect(clientOf('10.0.0.1', hop), hop).to.equal('10.0.0.1');
     }
@@ -66,7 +66,7 @@ describe('the address of a client behind proxies', () => {
     expect(performance.now() - begin).to.be.lessThan(100);
   });
 
-  it('trusts networks that can be read only', () => {
+  it('accepts only valid networks as trusted proxies', () => {
     for (const text of ['10.0.0.0/8', '10.0.0.1', '::1', 'fd00::/8', '0.0.0.0/0'])
       expect(parseNetwork(text), text).not.to.equal(null);
     for (const text of ['', '10', '10.0.0.0/33', '10.0.0.0/x', 'proxy.example', 'fd00::/129', '10.0.0.0/8/8'])

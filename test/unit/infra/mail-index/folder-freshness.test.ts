@@ -19,26 +19,31 @@ const state: FolderState = {
 const counts: FolderCounts = { uidValidity: 7, uidNext: 10, messages: 5, highestModseq: 20n };
 const INBOX = { number: 1, path: 'INBOX' };
 
-describe('whether a copy is what the server has', () => {
+describe('FolderFreshness', () => {
   const cases: readonly [string, Partial<FolderState>, Partial<FolderCounts> | null, boolean][] = [
-    ['the same', {}, {}, true],
-    ['gone', {}, null, false],
-    ['numbered anew', {}, { uidValidity: 8 }, false],
-    ['a message came', {}, { uidNext: 11, messages: 6 }, false],
-    ['a message went', {}, { messages: 4 }, false],
-    ['a flag changed', {}, { highestModseq: 21n }, false],
-    ['the copy is newer than the look', { uidNext: 11, messages: 6 }, {}, true],
-    ['the copy has a later flag', { highestModseq: 21n }, {}, true],
-    ['no CONDSTORE', { highestModseq: null }, { highestModseq: null }, true],
-    ['no CONDSTORE, a message went', { highestModseq: null }, { highestModseq: null, messages: 4 }, false],
+    ['an equal folder', {}, {}, true],
+    ['a missing folder', {}, null, false],
+    ['a new UIDVALIDITY', {}, { uidValidity: 8 }, false],
+    ['a new message', {}, { uidNext: 11, messages: 6 }, false],
+    ['a removed message', {}, { messages: 4 }, false],
+    ['a changed flag', {}, { highestModseq: 21n }, false],
+    ['a mirror newer than the poll', { uidNext: 11, messages: 6 }, {}, true],
+    ['a mirror with a later flag', { highestModseq: 21n }, {}, true],
+    ['an equal folder without CONDSTORE', { highestModseq: null }, { highestModseq: null }, true],
+    [
+      'a removed message without CONDSTORE',
+      { highestModseq: null },
+      { highestModseq: null, messages: 4 },
+      false,
+    ],
   ];
   for (const [name, ours, theirs, expected] of cases) {
-    it(`${name}: ${expected ? 'yes' : 'no'}`, () => {
+    it(`says ${expected ? 'current' : 'outdated'} for ${name}`, () => {
       expect(isTrueOf({ ...state, ...ours }, theirs && { ...counts, ...theirs })).to.equal(expected);
     });
   }
 
-  it('is asked once for all who want to know within a second', async () => {
+  it('polls once for all callers within a second', async () => {
     let [now, looks] = [0, 0];
     const freshness = new FolderFreshness(() => now);
     const ask = (): Promise<boolean> =>
@@ -55,7 +60,7 @@ describe('whether a copy is what the server has', () => {
     expect(looks).to.equal(2);
   });
 
-  it('is asked again after a second, though the time of day is set back meanwhile', async () => {
+  it('polls again after a second when the system clock is set back', async () => {
     const { now } = Date;
     let [looks, aheadMs] = [0, 0];
     Date.now = () => now() + aheadMs;
@@ -76,7 +81,7 @@ describe('whether a copy is what the server has', () => {
     expect(looks).to.equal(2);
   });
 
-  it('is asked again at once after a look that failed', async () => {
+  it('polls again at once when the poll failed', async () => {
     const freshness = new FolderFreshness(() => 0);
     const failure = new Error('away');
     expect(

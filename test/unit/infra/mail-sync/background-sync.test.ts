@@ -9,7 +9,7 @@ import { systemClock } from '../../../../infra/platform/system-clock.ts';
 const STEP_MS = 5;
 const INBOX = { number: 1, path: 'INBOX' };
 
-/** A mailbox whose first pass never comes to its end: each step takes a while. */
+/** A mailbox whose first pass never ends, because each step takes a while. */
 function endless(turns: Semaphore, turnMs: number) {
   const seen = { logins: 0, steps: 0 };
   const sync = {
@@ -36,7 +36,7 @@ function endless(turns: Semaphore, turnMs: number) {
     onComplete: () => Promise.resolve(),
     onRefused: () => undefined,
     onGone: () => undefined,
-    // As the watch does it.
+    // The watch does the same.
     onDone: () => void background.start(),
     onFailure: (error) => {
       throw error;
@@ -45,8 +45,8 @@ function endless(turns: Semaphore, turnMs: number) {
   return { background, seen };
 }
 
-describe('the work on the folders of many mailboxes', () => {
-  it('goes round, also while none of them comes to its end', async () => {
+describe('BackgroundSync', () => {
+  it('gives every mailbox its turn when none of them ends', async () => {
     const turns = new Semaphore(1);
     const all = Array.from({ length: 3 }, () => endless(turns, 20));
     for (const { background } of all) await background.start();
@@ -57,7 +57,7 @@ describe('the work on the folders of many mailboxes', () => {
     expect(Math.max(...steps), steps.join(' ')).to.be.below(Math.min(...steps) * 4);
   });
 
-  it('stays on its connection where nobody waits', async () => {
+  it('stays on its connection when no other mailbox waits', async () => {
     const { background, seen } = endless(new Semaphore(2), 20);
     await background.start();
     await systemClock.sleep(200);
@@ -66,7 +66,7 @@ describe('the work on the folders of many mailboxes', () => {
     expect(seen.steps).to.be.greaterThan(4);
   });
 
-  it('ends at once where it waits for its turn, and does not log in', async () => {
+  it('ends at once without a login when it waits for its turn', async () => {
     const turns = new Semaphore(1);
     const [first, second] = [endless(turns, 60_000), endless(turns, 60_000)];
     await first.background.start();

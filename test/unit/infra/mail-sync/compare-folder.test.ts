@@ -3,8 +3,8 @@ import { compareFolder } from '../../../../infra/mail-sync/compare-folder.ts';
 import type { MailboxSync } from '../../../../infra/mail-sync/mailbox-sync.ts';
 import type { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
 
-describe('the comparison of a folder', () => {
-  it('ends between two ranges when the work is ended', async () => {
+describe('compareFolder', () => {
+  it('ends between two ranges when its signal aborts', async () => {
     const ending = new AbortController();
     let ranges = 0;
     const sync = {

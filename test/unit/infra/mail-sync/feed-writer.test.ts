@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { type FeedEvent, feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
-import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
+import { appendFacts, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { catalogueOf, type Fact } from '../../../../commands/values/event.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { FeedWriter } from '../../../../infra/mail-sync/feed-writer.ts';
 import { MailboxLost } from '../../../../infra/mail-sync/mailbox-leases.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
@@ -16,14 +15,14 @@ const fact: Fact<FeedEvent> = {
   data: { mailbox_id: mailboxId, folder: 1, uid_validity: 7, count: 0 },
 };
 
-describe('the writer of a feed', () => {
+describe('FeedWriter', () => {
   const world = () => {
     const { ports: memory, events } = memoryPorts();
     const clock = new ManualClock('2026-03-01T23:59:59.000Z');
     const ports = { ...memory, clock };
     const author = systemAuthor(ports, 'org_1');
     const lease = { mailboxId, fence: 2n, currentAt: null, isHeld: () => true };
-    /** What an earlier holder of the mailbox had under way. */
+    /** A late append of an earlier holder of the mailbox. */
     const late = async (at = clock.now()): Promise<void> => {
       const stream = feedStream(mailboxId, at);
       const expected = (await events.readLast(stream))?.revision ?? 'no-stream';
@@ -37,7 +36,7 @@ describe('the writer of a feed', () => {
     return { clock, late, writer: new FeedWriter({ ports, author, lease }) };
   };
 
-  it('goes on from what was there when the mailbox was taken, over midnight too', async () => {
+  it('continues at the revision found when the mailbox was taken, also past midnight', async () => {
     const { clock, late, writer } = world();
     await late();
     await writer.begin();
@@ -49,7 +48,7 @@ describe('the writer of a feed', () => {
     expect([first < second, second < third]).to.deep.equal([true, true]);
   });
 
-  it('has lost the mailbox when something was appended since it was taken', async () => {
+  it('throws MailboxLost when another process has appended since', async () => {
     const { late, writer } = world();
     await late();
     await writer.begin();
@@ -57,7 +56,7 @@ describe('the writer of a feed', () => {
     expect(await rejection(writer.append([fact]))).to.be.instanceOf(MailboxLost);
   });
 
-  it('keeps to that when it connects again', async () => {
+  it('throws MailboxLost also after a new connection', async () => {
     const { late, writer } = world();
     await writer.begin();
     await writer.append([fact]);
@@ -67,7 +66,7 @@ describe('the writer of a feed', () => {
   });
 
   for (const isTakenBefore of [true, false]) {
-    it(`notices what came late to the day before, taken ${isTakenBefore ? 'before' : 'after'} midnight`, async () => {
+    it(`throws MailboxLost when the day before grew, and the mailbox was taken ${isTakenBefore ? 'before' : 'after'} midnight`, async () => {
       const { clock, late, writer } = world();
       const yesterday = clock.now();
       await late();

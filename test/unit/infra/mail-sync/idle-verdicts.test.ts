@@ -10,13 +10,13 @@ const asked = (verdicts: IdleVerdicts, server: string, count = 10): readonly str
     verdicts.isAsked(server, id),
   );
 
-describe('what is known of how mail servers tell news in an IDLE', () => {
+describe('IdleVerdicts', () => {
   let verdicts: IdleVerdicts;
   beforeEach(() => {
     verdicts = new IdleVerdicts();
   });
 
-  it('is asked of three mailboxes of a server and of twenty in all, however long nothing comes', () => {
+  it('asks three mailboxes of a server and twenty in all while there is no news', () => {
     expect(asked(verdicts, SERVER)).to.have.length(3);
     expect(asked(verdicts, SERVER)).to.have.length(3);
     const others = Array.from({ length: 10 }, (_, at) =>
@@ -25,7 +25,7 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
     expect(others.flat()).to.have.length(17);
   });
 
-  it(`is prompt after news that came by themselves in time: nobody is asked then ${verifies('contract:5:late-idle')}`, () => {
+  it(`is prompt after news that came unasked in time, and then asks no mailbox ${verifies('contract:5:late-idle')}`, () => {
     asked(verdicts, SERVER);
     verdicts.reportedUnasked(SERVER, 'any', 700);
     expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
@@ -33,13 +33,13 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
     expect(asked(verdicts, 'other.example.org:993'), 'another server').to.have.length(3);
   });
 
-  it('stays open after news at the beginning of an IDLE, or late in it', () => {
+  it('stays unknown after news at the start of an IDLE or late in it', () => {
     verdicts.reportedUnasked(SERVER, 'any', 100);
     verdicts.reportedUnasked(SERVER, 'any', 60_000);
     expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
   });
 
-  it('is late after three news that came only on asking: every mailbox is asked then', () => {
+  it('is late after three news that came only on asking, and then asks every mailbox', () => {
     for (let count = 0; count < 2; count += 1) verdicts.reportedOnAsking(SERVER);
     expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
     verdicts.reportedUnasked(SERVER, 'any', 100);
@@ -48,7 +48,7 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
     expect(asked(verdicts, SERVER)).to.have.length(10);
   });
 
-  it('is not late when news that came by themselves are between', () => {
+  it('is not late when unasked news came in between', () => {
     for (const told of ['asked', 'asked', 'itself', 'asked', 'asked']) {
       if (told === 'asked') verdicts.reportedOnAsking(SERVER);
       else verdicts.reportedUnasked(SERVER, 'any', 700);
@@ -56,7 +56,7 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
     expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
   });
 
-  it('changes when a server shows something else', () => {
+  it('changes when a server behaves differently', () => {
     for (let count = 0; count < 3; count += 1) verdicts.reportedOnAsking(SERVER);
     verdicts.reportedUnasked(SERVER, 'any', 700);
     expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
@@ -64,7 +64,7 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
     expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
   });
 
-  it('is asked of the mailboxes that have news, in the place of the most silent one', () => {
+  it('asks the mailboxes that have news instead of the quietest one', () => {
     const [silent = '', ...others] = asked(verdicts, SERVER);
     verdicts.reportedUnasked(SERVER, 'busy', 60_000);
     expect(verdicts.isAsked(SERVER, 'busy')).to.equal(true);

@@ -5,11 +5,11 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const LOOK_MS = 250;
 
-describe('a process that goes over all mailboxes', () => {
+describe('Sweeps', () => {
   const setUp = () => {
     const clock = new ManualClock();
     const sweeps = new Sweeps(clock, { sweepEveryMs: 60_000 });
-    /** How often it does so, when it looks four times a second for so long. */
+    /** How often a sweep is due in this time, at four polls per second. */
     const during = (milliseconds: number, others: readonly string[]): number => {
       let count = 0;
       for (let passed = 0; passed < milliseconds; passed += LOOK_MS) {
@@ -21,14 +21,14 @@ describe('a process that goes over all mailboxes', () => {
     return { clock, during };
   };
 
-  it(`does so at first, and then once a minute ${verifies('contract:20:mailboxes-shared')}`, () => {
+  it(`is due at first, and then once a minute ${verifies('contract:20:mailboxes-shared')}`, () => {
     const { during } = setUp();
     expect(during(60_000, [])).to.equal(1);
     expect(during(60_000, [])).to.equal(1);
     expect(during(600_000, [])).to.equal(10);
   });
 
-  it('does so once more whenever another process comes or goes', () => {
+  it('is due again when another process comes or goes', () => {
     const { during } = setUp();
     expect(during(10_000, ['run_2'])).to.equal(1);
     expect(during(10_000, ['run_2', 'run_3'])).to.equal(1);
@@ -36,7 +36,7 @@ describe('a process that goes over all mailboxes', () => {
     expect(during(59_000, ['run_3']), 'a minute from the last').to.equal(1);
   });
 
-  it('is not misled by a time of day that is set anew', () => {
+  it('is unaffected by changes of the system clock', () => {
     const { clock, during } = setUp();
     during(10_000, []);
     clock.step(24 * 3_600_000);

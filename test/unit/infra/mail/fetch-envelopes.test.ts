@@ -16,8 +16,8 @@ function folderOf(subject: string, header: string) {
   return { asked, read };
 }
 
-describe('the texts of an envelope', () => {
-  it('are looked through in no time, however long they are', async () => {
+describe('fetchEnvelopes', () => {
+  it('takes bounded time for long texts', async () => {
     for (const long of ['+'.repeat(200_000), 'a+'.repeat(100_000), `${'+'.repeat(200_000)}-`]) {
       const { read } = folderOf(long, 'Subject: read again\r\n\r\n');
       const begin = performance.now();
@@ -26,7 +26,7 @@ describe('the texts of an envelope', () => {
     }
   });
 
-  it('are read again from the header where the client left UTF-7 in them', async () => {
+  it('reads the header again when the client left UTF-7 in a text', async () => {
     for (const subject of ['Gr+APwA3w-e', '+APwA3w-', 'a+b+APwA3w-', 'two\u001b$)C words', '~{<:Ky2;~}']) {
       const { asked } = await folderAfter(subject);
       expect(asked, subject).to.deep.equal(['envelope', 'header']);
@@ -37,7 +37,7 @@ describe('the texts of an envelope', () => {
     }
   });
 
-  it('stay as the client read them where the header is too large to be read', async () => {
+  it("keeps the client's text when the header is too large to read", async () => {
     const header = `To: ${'anna@example.com,\r\n '.repeat(70_000)}bob@example.com\r\nSubject: x\r\n\r\n`;
     const { read } = folderOf('Gr\ufffdn', header);
     expect((await read())?.envelope?.subject).to.equal('Gr\ufffdn');

@@ -17,30 +17,30 @@ const shared = (
 ) =>
   sharedBy(FOLDERS, { seq: 1, uid: 1, emailId, labels: new Set(labels) }, folder ?? { number: 0, path: '' });
 
-describe('labels of a message', () => {
-  it('are folders by their system role in any language, or by path', () => {
+describe('sharedBy', () => {
+  it('includes folders by system role in any language, or by path', () => {
     expect(shared(ALL, ['\\Inbox', '\\Starred', 'Größe/alt', 'not shown in IMAP']).alsoIn).to.deep.equal([
       1, 4, 5,
     ]);
   });
 
-  it('are not those of the folder itself, and All Mail is one without being told', () => {
+  it('excludes the folder itself, and always includes All Mail', () => {
     expect(shared(INBOX, ['\\Inbox']).alsoIn).to.deep.equal([2]);
     expect(shared(INBOX, []).alsoIn).to.deep.equal([2]);
   });
 
-  it('say nothing in the trash', () => {
+  it('is empty in the trash', () => {
     expect(shared(TRASH, ['Größe/alt']).alsoIn).to.deep.equal([]);
   });
 
-  it('are no matter of servers without the extension, nor is an id that is none', () => {
+  it('is absent without the extension or a valid id', () => {
     expect(
       sharedBy(null, { seq: 1, uid: 1, emailId: '7', labels: new Set() }, { number: 1, path: 'INBOX' }),
     ).to.deep.equal({});
     expect(shared(INBOX, [], 'M1-odd')).to.deep.equal({});
   });
 
-  it('go by the role the server gives a folder, and name none that is gone', () => {
+  it('uses the role that the server gives a folder, and skips missing folders', () => {
     const folders = [
       { number: 1, path: 'INBOX' },
       { number: 2, path: 'Gone', availability: 'missing' as const },

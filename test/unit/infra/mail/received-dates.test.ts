@@ -4,7 +4,7 @@ import type { ImapFlow } from 'imapflow';
 import { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
 import { ReceivedDatesCache } from '../../../../infra/mail/received-dates.ts';
 
-/** One folder on a server: what is in it, by UID. */
+/** One folder on a server: its messages by UID. */
 class Folder {
   uids = [1, 2, 3];
   next = 4;
@@ -19,14 +19,16 @@ class Folder {
   }
 }
 
-/** A client of that server: like a real one it learns of changes only when it is told, between commands. */
+/** A client of that server. Like a real one, it receives changes only between commands. */
 class FolderClient extends EventEmitter {
   readonly usable = true;
+  readonly state = 3;
+  readonly states = { LOGOUT: 4 };
   readonly capabilities = new Map([['CONDSTORE', true]]);
   readonly #folder: Folder;
   #shown: readonly number[];
   readonly mailbox;
-  /** Runs once, when the next FETCH has been answered and before the client hears what changed meanwhile. */
+  /** Runs once, after the answer to the next FETCH and before the client receives the changes. */
   duringFetch: () => void = () => undefined;
 
   constructor(folder: Folder) {
@@ -56,7 +58,7 @@ class FolderClient extends EventEmitter {
     return this.#shown;
   }
 
-  /** Removals first, then how many there are. */
+  /** Removals first, then the number of messages. */
   #hear(): void {
     const { uids } = this.#folder;
     const left = this.#shown.filter((uid) => uids.includes(uid));
@@ -74,13 +76,13 @@ const connect = (folder: Folder): { client: FolderClient; connection: ImapConnec
   return { client, connection: new ImapConnection(client as unknown as ImapFlow, options) };
 };
 
-describe('received dates', () => {
+describe('ReceivedDatesCache', () => {
   const look = async (cache: ReceivedDatesCache, connection: ImapConnection): Promise<number[]> => {
     const folder = await connection.open('INBOX', 'read');
     return [...(await cache.current(connection, 'mbx_test', folder)).uids];
   };
 
-  it('hold what arrived while a scan was answered, also when as many messages went', async () => {
+  it('includes messages that arrived during a scan, even when as many left', async () => {
     const folder = new Folder();
     const cache = new ReceivedDatesCache();
     const { client, connection } = connect(folder);
@@ -92,7 +94,7 @@ describe('received dates', () => {
     expect(await look(cache, connection)).to.include(4);
   });
 
-  it('hold what this connection has seen, when another one that saw less was slower', async () => {
+  it('includes what this connection has seen when another one was behind', async () => {
     const folder = new Folder();
     const cache = new ReceivedDatesCache();
     const [near, far] = [connect(folder), connect(folder)];
@@ -101,7 +103,7 @@ describe('received dates', () => {
     folder.arrive();
     expect(await look(cache, near.connection)).to.deep.equal([1, 2, 3, 4]);
     folder.remove(1);
-    // Began before the arrival and ends after it: what is kept is then that connection's view.
+    // This scan starts before the arrival and ends after it, so that the cache holds that connection's view.
     const older = new ReceivedDatesCache();
     await older.current(far.connection, 'mbx_test', open);
     expect(await look(older, near.connection)).to.include(4);

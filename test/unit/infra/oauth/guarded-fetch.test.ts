@@ -8,7 +8,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const GET = { method: 'GET', headers: {}, body: null, redirect: 'manual' } as const;
 
-describe('fetching for OAuth', () => {
+describe('guardedFetch', () => {
   let server: http.Server;
   let port: number;
   let seen: http.IncomingMessage[];
@@ -34,7 +34,7 @@ describe('fetching for OAuth', () => {
     guardedFetch(createOAuthGuard([new URL(`http://idp.example:${String(port)}/tenant`)], resolve));
   const at = (path: string): string => `http://idp.example:${String(port)}${path}`;
 
-  it(`goes to the address that was checked, whatever the name means then ${verifies('contract:18:provider-egress')}`, async () => {
+  it(`connects to the address it tested, whatever the name resolves to later ${verifies('contract:18:provider-egress')}`, async () => {
     const answers = [['127.0.0.1'], ['192.0.2.1']];
     const response = await named(() => Promise.resolve(answers.shift() ?? []))(at('/'), GET);
     expect(await response.json()).to.deep.equal({ ok: true });
@@ -48,11 +48,11 @@ describe('fetching for OAuth', () => {
     expect(seen.map(({ url }) => url)).to.deep.equal(['/moved']);
   });
 
-  it('reads no answer without an end', async () => {
+  it('refuses an endless answer', async () => {
     expect((await rejection(Promise.resolve(named()(at('/endless'), GET)))).message).to.contain('too large');
   });
 
-  it('sends a form as it is', async () => {
+  it('sends a form unchanged', async () => {
     const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'a b&c' });
     const response = await named()(at('/token'), { ...GET, method: 'POST', body });
     expect(await response.text()).to.equal('grant_type=refresh_token&refresh_token=a+b%26c');
@@ -64,7 +64,7 @@ describe('fetching for OAuth', () => {
     return (failure as { details?: { reason?: unknown } }).details?.reason;
   };
 
-  it(`goes nowhere private that no setting names, and nowhere public but to HTTPS ${verifies('contract:18:provider-egress')}`, async () => {
+  it(`refuses private addresses that no setting names, and public ones without HTTPS ${verifies('contract:18:provider-egress')}`, async () => {
     expect(await blockedBy('https://metadata.example/', '169.254.169.254')).to.equal('egress');
     expect(await blockedBy('https://idp.example/', '127.0.0.1')).to.equal('egress');
     expect(await blockedBy('https://elsewhere.example:8443/', '8.8.8.8')).to.equal('egress');

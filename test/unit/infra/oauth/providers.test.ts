@@ -4,15 +4,15 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const email = 'anna@example.com';
 
-describe('addresses a provider vouches for', () => {
-  it(`are Google's verified ones ${verifies('contract:18:provider-account')}`, () => {
+describe('addressesOf', () => {
+  it(`includes only verified addresses of Google ${verifies('contract:18:provider-account')}`, () => {
     const { addressesOf } = PROVIDERS.google;
     expect(addressesOf({ email, email_verified: true })).to.deep.equal([email]);
     expect(addressesOf({ email, email_verified: false })).to.deep.equal([]);
     expect(addressesOf({ email })).to.deep.equal([]);
   });
 
-  it(`are Microsoft's user names, and an e-mail claim only where its domain was proved ${verifies('contract:18:provider-account')}`, () => {
+  it(`includes user names of Microsoft, and an e-mail claim only when its domain is verified ${verifies('contract:18:provider-account')}`, () => {
     const { addressesOf } = PROVIDERS.microsoft;
     const preferred_username = 'mallory@evil.example';
     expect(addressesOf({ preferred_username, email })).to.deep.equal([preferred_username]);

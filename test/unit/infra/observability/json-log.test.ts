@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createJsonLog, redact } from '../../../../infra/observability/json-log.ts';
 
-describe('the log', () => {
+describe('createJsonLog', () => {
   const linesOf = (
     write: (log: ReturnType<typeof createJsonLog>) => void,
     least?: 'info' | 'warn' | 'error',
@@ -18,7 +18,7 @@ describe('the log', () => {
     return JSON.parse(line) as Record<string, unknown>;
   };
 
-  it('is one JSON line per entry, whatever is in it', () => {
+  it('writes one JSON line per entry, whatever it contains', () => {
     const entry = lineOf('two\nlines', {
       count: 2,
       at: new Date(0),
@@ -32,14 +32,14 @@ describe('the log', () => {
     expect(Object.keys(entry).slice(0, 3)).to.deep.equal(['time', 'level', 'message']);
   });
 
-  it('lets no field pose as what every line has', () => {
+  it('lets no field replace a standard field', () => {
     expect(lineOf('true', { level: 'error', message: 'false', time: 'never' })).to.include({
       level: 'info',
       message: 'true',
     });
   });
 
-  it('leaves out what is below its level', () => {
+  it('omits entries below its level', () => {
     const write = (log: ReturnType<typeof createJsonLog>): void => {
       log.info('i');
       log.warn('w');
@@ -50,7 +50,7 @@ describe('the log', () => {
     expect(linesOf(write, 'error')).to.have.length(1);
   });
 
-  it('takes secrets out by their form, wherever they stand', () => {
+  it('removes secrets by their form anywhere in an entry', () => {
     const secrets = [
       'mgw_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN',
       'mgs_0123456789abcdef',
@@ -67,7 +67,7 @@ describe('the log', () => {
     expect(address).to.equal('postgres[redacted]db.example/gateway');
   });
 
-  it('takes secrets out by their name, and leaves ids alone', () => {
+  it('removes secrets by their name, and keeps ids', () => {
     expect(
       redact({
         password: 'a',
@@ -87,12 +87,12 @@ describe('the log', () => {
     expect(redact(ids)).to.deep.equal(ids);
   });
 
-  it('shows errors with their stack and without their secrets', () => {
+  it('writes errors with their stack and without their secrets', () => {
     const { error } = lineOf('x', { error: new Error('refused mgw_abcdef') });
     expect(error).to.match(/^Error: refused \[redacted\]\n\s+at /);
   });
 
-  it('cuts what is deep or turns in circles', () => {
+  it('cuts deep and circular values', () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     expect(JSON.stringify(lineOf('x', { circle }))).to.include('[cut]');

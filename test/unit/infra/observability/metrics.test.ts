@@ -1,14 +1,13 @@
 import { expect } from 'chai';
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { watchGateway } from '../../../../infra/observability/gateway-gauges.ts';
-import { measureAppends } from '../../../../infra/observability/measured-event-store.ts';
-import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
+import { createMetrics, measureAppends, type Metrics } from '../../../../infra/observability/metrics.ts';
 import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
 const fact = (id: string) => ({ id, type: 'NoteTaken', data: {}, metadata: {} });
 
-describe('metrics', () => {
+describe('createMetrics', () => {
   let metrics: Metrics;
 
   beforeEach(() => {
@@ -18,7 +17,7 @@ describe('metrics', () => {
   const lines = async (prefix: string): Promise<string[]> =>
     (await metrics.text()).split('\n').filter((line) => line.startsWith(prefix));
 
-  it('measure appends by how they ended, and change nothing about them', async () => {
+  it('measures appends by outcome without changing them', async () => {
     const store = new MemoryEventStore();
     const events = measureAppends(store, metrics);
     const appended = await events.append('note-1', 'no-stream', [fact('a')]);
@@ -48,7 +47,7 @@ describe('metrics', () => {
     expect(ended.signal.aborted).to.equal(true);
   });
 
-  it('tell how steps on mail servers ended, and how long they took', async () => {
+  it('measures outcome and duration of mail commands', async () => {
     metrics.mailCommandDone({ outcome: 'done', seconds: 0.02 });
     metrics.mailCommandDone({ outcome: 'lost', seconds: 30 });
     expect(await lines('gateway_mail_command_seconds_')).to.include.members([
@@ -57,7 +56,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('tell what the process is and how mailboxes are, at the moment they are asked', async () => {
+  it('reads the state of the process and the mailboxes at each scrape', async () => {
     const mailboxes = new Map<string, MailboxEntry>();
     const put = (id: string, state: MailboxEntry['state']): void => {
       mailboxes.set(id, { id, state } as MailboxEntry);

@@ -17,7 +17,7 @@ const ROW = {
   sends_waiting: '1',
 };
 
-describe('gauges of the stores', () => {
+describe('watchStores', () => {
   let metrics: Metrics;
   let failure: Error | null;
   let asked: number;
@@ -45,7 +45,7 @@ describe('gauges of the stores', () => {
   const valueOf = async (name: string): Promise<number> =>
     Number((await lines()).find((line) => line.startsWith(`${name} `))?.split(' ')[1]);
 
-  it(`tell what waits, connections and the disk, with one query a scrape ${verifies('contract:20:metrics')}`, async () => {
+  it(`reports waiting work, connections and disk with one query per scrape ${verifies('contract:20:metrics')}`, async () => {
     expect(await lines()).to.include.members([
       'gateway_store_full 0',
       'gateway_postgres_connections{state="idle"} 5',
@@ -63,12 +63,12 @@ describe('gauges of the stores', () => {
     expect(await valueOf('gateway_disk_free_bytes')).to.be.within(1, blocks * bsize);
   });
 
-  it(`tell a full store ${verifies('contract:20:no-space')}`, async () => {
+  it(`reports a full store ${verifies('contract:20:no-space')}`, async () => {
     isFull = true;
     expect(await valueOf('gateway_store_full')).to.equal(1);
   });
 
-  it('leave out what only the database knows while it is away, and hide no other failure', async () => {
+  it('omits database values when the database is unavailable, and reports every other failure', async () => {
     failure = new GatewayError('store_unavailable', 'away');
     const text = await metrics.text();
     expect(text).not.to.match(/^gateway_(approvals|operations|sends|store_full)\w* /m);

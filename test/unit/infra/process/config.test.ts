@@ -16,8 +16,8 @@ function complaints(env: Environment): readonly string[] {
   return [];
 }
 
-describe('config', () => {
-  it('needs nothing set', () => {
+describe('loadConfig', () => {
+  it('requires no setting', () => {
     const config = loadConfig({ DATA_DIR: '/data' });
     expect(config).to.deep.include({
       host: '127.0.0.1',
@@ -46,19 +46,19 @@ describe('config', () => {
     });
   });
 
-  it('is every role unless told otherwise', () => {
+  it('defaults to every role', () => {
     expect([...loadConfig({}).roles]).to.deep.equal(['api', 'projector', 'mail', 'embedded']);
     expect([...loadConfig({ ROLES: 'mail, projector' }).roles]).to.deep.equal(['mail', 'projector']);
   });
 
-  it('gives the event node its usual port where others look for it, else a free one', () => {
+  it('gives the event node its usual port when other processes look for it there, else a free one', () => {
     expect(loadConfig({}).storePort).to.equal(0);
     expect(loadConfig({ ROLES: 'embedded' }).storePort).to.equal(2113);
     expect(loadConfig({ ROLES: 'embedded', STORE_PORT: '0' }).storePort).to.equal(0);
     expect(loadConfig({ STORE_PORT: '2200' }).storePort).to.equal(2200);
   });
 
-  it('takes every setting', () => {
+  it('accepts every setting', () => {
     const config = loadConfig({
       HOST: '0.0.0.0',
       PORT: '8080',
@@ -135,14 +135,14 @@ describe('config', () => {
     [{ PORT_FILE: '/f' }, /^PORT_FILE is not a setting: PORT is no secret, set it directly\.$/],
   ];
   for (const [env, sentence] of bad) {
-    it(`says one sentence of ${Object.keys(env).join(' and ')}=${Object.values(env).join(' ')}`, () => {
+    it(`explains ${Object.keys(env).join(' and ')}=${Object.values(env).join(' ')} in one sentence`, () => {
       const sentences = complaints(env);
       expect(sentences).to.have.length(1);
       expect(sentences[0]).to.match(sentence);
     });
   }
 
-  it('says everything that is wrong at once', () => {
+  it('reports every mistake at once', () => {
     const sentences = complaints({ PORT: 'x', PROT: '1', MCP_TEXT_BLOCK: '?', METRICS_PROT: '1' });
     expect(sentences).to.have.length(4);
   });
@@ -151,7 +151,7 @@ describe('config', () => {
     expect(complaints({ DATABASE_URL: 'mysql://u:hunter2@h/d' }).join()).not.to.include('hunter2');
   });
 
-  it('leaves the variables of others alone', () => {
+  it('ignores variables of other programs', () => {
     const others = {
       HOME: '/root',
       PATH: '/bin',
@@ -165,7 +165,7 @@ describe('config', () => {
     expect(complaints({ ...others, ...kubernetes, EVENTSTORE_TEST_URL: 'esdb://h' })).to.deep.equal([]);
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(loadConfig({ PORT: '', DATABASE_URL: '', DATABASE_URL_FILE: '' })).to.deep.include({
       port: 3000,
       database: null,

@@ -15,7 +15,7 @@ function signingKey(kid: string): SigningKey {
   return { kid, privateKey, publicKey: createPublicKey(privateKey), retired: false };
 }
 
-describe('access tokens', () => {
+describe('an access token', () => {
   const key = signingKey('k1');
   let clock: ManualClock;
   let tokens: ReturnType<typeof createTokens>;
@@ -54,7 +54,7 @@ describe('access tokens', () => {
       header: { alg: 'ES256', typ: 'at+jwt', kid: 'k1', ...header },
     });
 
-  it(`carry the claims of the contract ${verifies('contract:2:jwt-form')}`, async () => {
+  it(`carries the claims of the contract ${verifies('contract:2:jwt-form')}`, async () => {
     const token = await issue();
     const { header, payload } = jwt.decode(token, { complete: true }) ?? {};
     expect(header).to.deep.equal({ alg: 'ES256', typ: 'at+jwt', kid: 'k1' });
@@ -71,7 +71,7 @@ describe('access tokens', () => {
       .that.matches(/^[0-9a-f-]{36}$/);
   });
 
-  it('verify to what was signed', async () => {
+  it('verifies to what was signed', async () => {
     expect(await tokens.verifyAccessToken(await issue())).to.deep.equal({
       tokenId: 'tok_1',
       subject: 'agt_1',
@@ -84,7 +84,7 @@ describe('access tokens', () => {
     expect((await tokens.verifyAccessToken(await issue([]))).scopes).to.deep.equal([]);
   });
 
-  it('take either audience of this gateway, among others too', async () => {
+  it('accepts either audience of this gateway, among others too', async () => {
     for (const aud of [`${BASE_URL}/api/v1`, ['https://other.example', `${BASE_URL}/mcp`]]) {
       expect((await tokens.verifyAccessToken(forge(claims({ aud })))).audience).to.deep.equal([aud].flat());
     }
@@ -107,17 +107,17 @@ describe('access tokens', () => {
       jwt.sign(claims(), String(key.publicKey.export({ format: 'pem', type: 'spki' })), {
         header: { alg: 'HS256', typ: 'at+jwt', kid: 'k1' },
       }),
-    'no JWT at all': () => 'x',
+    'text that is not a JWT': () => 'x',
     'a broken payload': () =>
       `${Buffer.from('{"alg":"ES256","typ":"JWT","kid":"k1"}').toString('base64url')}.YQ.YQ`,
   };
   for (const [what, make] of Object.entries(refused)) {
-    it(`refuse ${what}`, async () => {
+    it(`refuses ${what}`, async () => {
       expect(await rejection(tokens.verifyAccessToken(make()))).to.include({ code: 'unauthenticated' });
     });
   }
 
-  it('expire to the second, also when they were verified before', async () => {
+  it('expires to the second, even when it was verified before', async () => {
     const token = await issue();
     clock.advance(3_599_000);
     await tokens.verifyAccessToken(token);
@@ -127,7 +127,7 @@ describe('access tokens', () => {
     expect(await rejection(fresh.verifyAccessToken(token))).to.include({ code: 'token_expired' });
   });
 
-  it('do not verify an altered token because the original was', async () => {
+  it('refuses an altered token when the original was verified before', async () => {
     const token = await issue();
     await tokens.verifyAccessToken(token);
     const [header, , signature] = token.split('.');
@@ -136,7 +136,7 @@ describe('access tokens', () => {
     expect(await rejection(tokens.verifyAccessToken(altered))).to.include({ code: 'unauthenticated' });
   });
 
-  it('stay valid after their key was retired', async () => {
+  it('stays valid when its key is retired', async () => {
     const token = await issue();
     const next = createTokens({
       baseUrl: BASE_URL,

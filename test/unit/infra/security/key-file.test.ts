@@ -16,7 +16,7 @@ describe('key file', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('is made at the first start, for its owner only, and read at the next', async () => {
+  it('is created at the first start, readable by its owner only, and read at the next', async () => {
     const key = await load();
     expect(key).to.have.length(32);
     expect((await stat(file)).mode & 0o777).to.equal(0o600);
@@ -24,14 +24,14 @@ describe('key file', () => {
     expect(await readdir(join(folder, 'below')), 'nothing else is left').to.deep.equal(['master.key']);
   });
 
-  it('takes a key that an operator made', async () => {
+  it('accepts a key that an operator created', async () => {
     file = join(folder, 'operator.key');
     const bytes = Buffer.alloc(32, 7);
     await writeFile(file, bytes.toString('base64'), { mode: 0o400 });
     expect(await load()).to.deep.equal(bytes);
   });
 
-  it('is missed, not made anew, where something is kept under it', async () => {
+  it('is required, not created, when data is encrypted with it', async () => {
     expect((await rejection(load(false))).message).to.equal(
       `The key file ${file} is missing: restore it from your backup or set KEY_FILE to its location; a new key cannot open the vault.`,
     );
@@ -62,7 +62,7 @@ describe('key file', () => {
     }
   });
 
-  it('is refused when it cannot be read or made', async () => {
+  it('is refused when it cannot be read or created', async () => {
     file = folder;
     await chmod(folder, 0o700);
     expect((await rejection(load())).message).to.equal(`The key file ${file} cannot be read (EISDIR).`);
@@ -72,7 +72,7 @@ describe('key file', () => {
   });
 });
 
-describe('a file of shared keys', () => {
+describe('file of shared keys', () => {
   let folder: string;
   let file: string;
   const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
@@ -84,13 +84,13 @@ describe('a file of shared keys', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('gives the three keys', async () => {
+  it('contains three keys', async () => {
     await writeFile(file, JSON.stringify(whole), { mode: 0o600 });
     const { locator_encryption, locator_mac, id } = await loadSharedKeys(file);
     expect([locator_encryption[0], locator_mac[0], id[0]]).to.deep.equal([1, 2, 3]);
   });
 
-  it('is refused when it is missing, of another form or open to other accounts', async () => {
+  it('is refused when it is missing, malformed or readable by other accounts', async () => {
     expect((await rejection(loadSharedKeys(file))).message).to.include('does not exist');
     for (const text of [
       '',

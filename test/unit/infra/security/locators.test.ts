@@ -9,11 +9,11 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const place = fc.record({ mailboxNumber: u32, folderNumber: u32, uidValidity: u32, uid: u32 });
 
-describe('sealed locators', () => {
+describe('a sealed locator', () => {
   const [encryptionKey, macKey] = [randomKey(), randomKey()];
   const locators = createLocators(encryptionKey, macKey);
 
-  it(`open to the place they were made of, in at most 56 characters ${verifies('contract:1:locator-stable')}`, () => {
+  it(`opens to the place it was made of, in at most 56 characters ${verifies('contract:1:locator-stable')}`, () => {
     fc.assert(
       fc.property(place, (message) => {
         const id = locators.message(message);
@@ -31,7 +31,7 @@ describe('sealed locators', () => {
     );
   });
 
-  it(`are always the same for the same place, on every replica, and differ for another ${verifies('contract:1:locator-stable')}`, () => {
+  it(`is the same for one place on every replica, and differs for another ${verifies('contract:1:locator-stable')}`, () => {
     const replica = createLocators(encryptionKey, macKey);
     fc.assert(
       fc.property(place, place, (one, other) => {
@@ -42,7 +42,7 @@ describe('sealed locators', () => {
     );
   });
 
-  it(`are refused when any character is another one ${verifies('contract:1:locator-forged')}`, () => {
+  it(`is refused when any character was changed ${verifies('contract:1:locator-forged')}`, () => {
     fc.assert(
       fc.property(place, fc.nat(), fc.integer({ min: 1, max: 31 }), (message, at, step) => {
         const id = locators.message(message);
@@ -53,7 +53,7 @@ describe('sealed locators', () => {
     );
   });
 
-  it('are refused in another spelling of the same bytes', () => {
+  it('is refused in another spelling of the same bytes', () => {
     const id = locators.message({ mailboxNumber: 1, folderNumber: 2, uidValidity: 3, uid: 4 });
     const last = ALPHABET.indexOf(id.at(-1) ?? '');
     const respelt = `${id.slice(0, -1)}${ALPHABET[last + 1] ?? ''}`;
@@ -63,7 +63,7 @@ describe('sealed locators', () => {
     }
   });
 
-  it('are refused when made under other keys or of random bytes', () => {
+  it('is refused when made under other keys or of random bytes', () => {
     const stranger = createLocators(randomKey(), randomKey());
     const sameEncryption = createLocators(encryptionKey, randomKey());
     fc.assert(
@@ -75,7 +75,7 @@ describe('sealed locators', () => {
     );
   });
 
-  it('are refused as an id of another kind', () => {
+  it('is refused as an id of another kind', () => {
     const message = locators.message({ mailboxNumber: 1, folderNumber: 2, uidValidity: 3, uid: 4 });
     const folder = locators.folder(1, 2);
     const attachment = locators.attachment({ mailboxNumber: 1, folderNumber: 2, uidValidity: 3, uid: 4 }, 5);
@@ -88,12 +88,12 @@ describe('sealed locators', () => {
     expect(locators.openMessage(`msg_${attachment.slice(4)}`)).to.equal(null);
   });
 
-  it('are not made of numbers that IMAP does not have', () => {
+  it('is not made of numbers that IMAP does not have', () => {
     expect(() => locators.folder(1, 2 ** 32)).to.throw(RangeError);
     expect(() => locators.folder(-1, 1)).to.throw(RangeError);
   });
 
-  it('name a thread by mailbox and root Message-ID', () => {
+  it('names a thread by mailbox and root Message-ID', () => {
     const thread = locators.thread(1, '<a@example.com>');
     expect(thread).to.match(/^thr_[0-9a-hjkmnp-tv-z]{26}$/);
     expect(locators.thread(1, '<a@example.com>')).to.equal(thread);

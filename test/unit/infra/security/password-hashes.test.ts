@@ -4,8 +4,8 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const PASSWORD = 'correct horse battery';
 
-describe('password hashes', () => {
-  it(`are argon2id with the parameters of their own, and each another ${verifies('contract:18:argon2id')}`, async () => {
+describe('PasswordHashes', () => {
+  it(`hashes with argon2id, its own parameters and a new salt ${verifies('contract:18:argon2id')}`, async () => {
     const hashes = new PasswordHashes();
     const [one, another] = [await hashes.hash(PASSWORD), await hashes.hash(PASSWORD)];
     expect(one).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
@@ -14,13 +14,13 @@ describe('password hashes', () => {
     expect(await hashes.verify(one, `${PASSWORD} `)).to.equal(false);
   });
 
-  it('know the same text typed on another keyboard', async () => {
+  it('verifies the same text in another Unicode form', async () => {
     const hashes = new PasswordHashes();
     const composed = await hashes.hash('caf\u00e9 caf\u00e9 caf\u00e9');
     expect(await hashes.verify(composed, 'cafe\u0301 cafe\u0301 cafe\u0301')).to.equal(true);
   });
 
-  it('are read with other parameters than those of today', async () => {
+  it('verifies hashes with other parameters', async () => {
     // A test vector of the reference implementation (RFC 9106 authors' `test.c`).
     const phc = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     const hashes = new PasswordHashes();
@@ -28,7 +28,7 @@ describe('password hashes', () => {
     expect(await hashes.verify(phc, 'differentpassword')).to.equal(false);
   });
 
-  it(`take as long for nobody, who is never right ${verifies('contract:18:no-enumeration')}`, async () => {
+  it(`takes as long for an unknown account, and never verifies ${verifies('contract:18:no-enumeration')}`, async () => {
     const hashes = new PasswordHashes();
     const stored = await hashes.hash(PASSWORD);
     const timed = async (phc: string | null): Promise<number> => {
@@ -42,7 +42,7 @@ describe('password hashes', () => {
     expect(nobody / somebody).to.be.within(0.5, 2);
   });
 
-  it('are made two at a time; of too many that wait the next is refused', async () => {
+  it('runs two at a time, and refuses when too many wait', async () => {
     const hashes = new PasswordHashes();
     const ends = await Promise.allSettled(Array.from({ length: 25 }, () => hashes.verify(null, PASSWORD)));
     const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []));

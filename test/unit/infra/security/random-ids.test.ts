@@ -4,12 +4,12 @@ import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('ids', () => {
+describe('createIds', () => {
   const clock = new ManualClock();
   const key = randomKey();
   const ids = createIds(key, clock);
 
-  it(`are random and ordered by time ${verifies('contract:1:random-ids')}`, () => {
+  it(`creates random ids ordered by time ${verifies('contract:1:random-ids')}`, () => {
     const made = Array.from({ length: 100 }, () => {
       clock.advance(1);
       return ids.newId('opn');
@@ -20,7 +20,7 @@ describe('ids', () => {
     expect(ids.newUuid()).not.to.equal(ids.newUuid());
   });
 
-  it(`derive from an Idempotency-Key within organisation and principal ${verifies('contract:1:id-from-key', 'contract:14:key-scope')}`, () => {
+  it(`derives ids from an Idempotency-Key within organisation and principal ${verifies('contract:1:id-from-key', 'contract:14:key-scope')}`, () => {
     const id = ids.idForKey('opn', 'org_1', 'usr_1', 'k');
     expect(createIds(key, clock).idForKey('opn', 'org_1', 'usr_1', 'k')).to.equal(id);
     const others = [
@@ -32,12 +32,12 @@ describe('ids', () => {
     expect(new Set([id, ...others]).size).to.equal(5);
   });
 
-  it('make nonces of 128 bits', () => {
+  it('creates nonces of 128 bits', () => {
     expect(ids.newNonce()).to.match(/^[0-9a-f]{32}$/);
     expect(ids.newNonce()).not.to.equal(ids.newNonce());
   });
 
-  it('name a reservation without telling what it is of', () => {
+  it('names a reservation without revealing what it reserves', () => {
     const name = ids.reservationName('ann@example.com');
     expect(name).to.match(/^[0-9a-f]{64}$/);
     expect(ids.reservationName('ann@example.com')).to.equal(name);

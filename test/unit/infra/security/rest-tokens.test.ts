@@ -7,8 +7,8 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const ORG = 'org_06h05qy90ssck2xy4zdmva98fw';
 
-describe('REST tokens', () => {
-  it(`are mgw_, the route key of the organisation, 43 and 6 base62 characters, each another, known by their SHA-256 ${verifies('contract:2:rest-token-form', 'contract:2:route-key')}`, () => {
+describe('a REST token', () => {
+  it(`is mgw_, the route key of the organisation, 43 and 6 base62 characters, random, stored as SHA-256 ${verifies('contract:2:rest-token-form', 'contract:2:route-key')}`, () => {
     const made = Array.from({ length: 200 }, () => newBearer('mgw_', ORG));
     expect(new Set(made.map(({ token }) => token)).size).to.equal(200);
     for (const { token, hash } of made) {
@@ -19,7 +19,7 @@ describe('REST tokens', () => {
     }
   });
 
-  it('are refused without a look-up when a character is wrong', () => {
+  it('is refused without a lookup when a character is wrong', () => {
     const { token } = newBearer('mgw_', ORG);
     const character = fc.constantFrom('0', '7', '9', 'A', 'M', 'Z', 'a', 'm', 'z');
     fc.assert(
@@ -30,12 +30,12 @@ describe('REST tokens', () => {
     );
   });
 
-  it('are still known where they were issued without a route key', () => {
+  it('is still accepted when it was issued without a route key', () => {
     const old = `mgw_${'0'.repeat(43)}1XVwot`;
     expect(hashBearer('mgw_', old)).to.equal(createHash('sha256').update(old).digest('hex'));
   });
 
-  it('are refused in any other form', () => {
+  it('is refused in any other form', () => {
     const { token } = newBearer('mgw_', ORG);
     const others = [
       '',
@@ -49,7 +49,7 @@ describe('REST tokens', () => {
     for (const other of others) expect(hashBearer('mgw_', other), other).to.equal(null);
   });
 
-  it('are of one prefix: a session is never taken for a token, nor a token for a session', () => {
+  it('is never accepted as a session, nor a session as a token', () => {
     const { token, hash } = newBearer('mgs_', ORG);
     expect(token).to.match(/^mgs_[0-9A-Za-z]{53}$/);
     expect(hashBearer('mgs_', token)).to.equal(hash);

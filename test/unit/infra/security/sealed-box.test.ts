@@ -6,7 +6,7 @@ import { randomKey } from '../../../support/samples/random-key.ts';
 describe('sealed box', () => {
   const key = randomKey();
 
-  it('opens to what was put in', () => {
+  it('opens to what was sealed', () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.string(), (content, context) => {
         expect(openBox(key, sealBox(key, content, context), context)).to.deep.equal(Buffer.from(content));
@@ -14,7 +14,7 @@ describe('sealed box', () => {
     );
   });
 
-  it('stays shut when any bit was changed or bytes are missing', () => {
+  it('does not open when any bit was changed or bytes are missing', () => {
     const box = sealBox(key, Buffer.from('content'), 'context');
     for (let bit = 0; bit < box.length * 8; bit += 1) {
       const changed = Buffer.from(box);
@@ -26,13 +26,13 @@ describe('sealed box', () => {
     }
   });
 
-  it('stays shut under another key or in another context', () => {
+  it('does not open under another key or in another context', () => {
     const box = sealBox(key, Buffer.from('content'), 'mailbox 1');
     expect(openBox(randomKey(), box, 'mailbox 1')).to.equal(null);
     expect(openBox(key, box, 'mailbox 2')).to.equal(null);
   });
 
-  it('never looks the same twice', () => {
+  it('differs each time', () => {
     const boxes = Array.from({ length: 50 }, () => sealBox(key, Buffer.from('same'), 'c').toString('hex'));
     expect(new Set(boxes).size).to.equal(50);
   });

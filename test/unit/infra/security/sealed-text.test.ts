@@ -29,14 +29,14 @@ describe('sealed text', () => {
     );
   });
 
-  it('says of the length of a text no more than its multiple of 32', () => {
+  it('reveals the length of a text only to a multiple of 32', () => {
     const lengthOf = (text: string): number => readSealed(sealText(key, 'usr_1', text))?.box.length ?? 0;
     expect(lengthOf('')).to.equal(lengthOf('anna@x.test'));
     expect(lengthOf('a'.repeat(13))).to.equal(lengthOf('a'.repeat(44)));
     expect(lengthOf('a'.repeat(12))).to.be.below(lengthOf('a'.repeat(13)));
   });
 
-  it('never says the same text twice in the same way', () => {
+  it('differs each time, also in its commitment', () => {
     const [one, two] = [sealText(key, 'usr_1', 'x'), sealText(key, 'usr_1', 'x')].map(readSealed);
     expect(one?.commitment).not.to.equal(two?.commitment);
   });
@@ -46,7 +46,7 @@ describe('sealed text', () => {
     expect(open(`sealed.v1.usr_1.${box}`)).to.equal('Zoë');
   });
 
-  it('does not open what does not hold what it commits to, or takes itself for another version', () => {
+  it('does not open when the commitment or the version is wrong', () => {
     const [, , , commitment = '', box = ''] = sealText(key, 'usr_1', 'yes').split('.');
     const [, , , other = ''] = sealText(key, 'usr_1', 'no').split('.');
     const overlong = Buffer.alloc(32);

@@ -9,7 +9,7 @@ import { FeedWorld, messageAt } from '../../../support/worlds/feed-world.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('the follower of the feed', () => {
+describe('FeedFollower', () => {
   let world: FeedWorld;
   let ports: Ports;
   const uids = async (input: object = {}) => {
@@ -27,7 +27,7 @@ describe('the follower of the feed', () => {
   });
   afterEach(() => world.stop());
 
-  it(`goes on after the store was away: who waited meanwhile is told of everything since ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
+  it(`continues after the store was unavailable, and waiting callers miss nothing ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
     const real = await world.process({ ticking: true });
     const { cursor } = await uids();
     const waiting = world.wait(real, monitorInbox, { cursor });
@@ -39,7 +39,7 @@ describe('the follower of the feed', () => {
     expect((await waiting).items.map(({ subject }) => subject)).to.deep.equal(['1', '2']);
   });
 
-  it(`reads what happened before it began, or before what it keeps, from the mailbox's own streams ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
+  it(`reads earlier events than it keeps from the mailbox's own streams ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
     const { cursor } = await uids();
     await arrive(1);
     world.gateway.clock.advance(26 * 3_600_000);
@@ -52,7 +52,7 @@ describe('the follower of the feed', () => {
     expect((await uids({ cursor })).heard).to.deep.equal([1, 2, 3, 4, 5, 6]);
   });
 
-  it('says nothing of an event it cannot read, and goes on', async () => {
+  it('skips an event it cannot read, and continues', async () => {
     const { cursor } = await uids();
     const { events, ids } = world.gateway.ports;
     await arrive(1);
@@ -70,7 +70,7 @@ describe('the follower of the feed', () => {
     expect((await uids({ cursor })).heard).to.deep.equal([1, 2]);
   });
 
-  it('starts over at the end of the log when that is another log than before, and passes over nothing', async () => {
+  it('restarts at the end of the log when the log was replaced, and misses nothing', async () => {
     let subscriptions = 0;
     const refusal = Promise.withResolvers<never>();
     const after: (bigint | null)[] = [];

@@ -6,7 +6,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A session of its own per test: what was seen is kept for the life of the process. */
+/** Each test has its own session, because the process remembers what was recorded. */
 function looking(tokenId: string) {
   const reads: ReadRecord[] = [];
   const clock = new ManualClock();
@@ -25,8 +25,8 @@ function looking(tokenId: string) {
 
 const seen = (id: string, mailboxId = 'mbx_1') => ({ id: `opn_${id}`, state: { mailboxId } });
 
-describe('a look at checks', () => {
-  it('is recorded once per mailbox, and again after a quarter of an hour', async () => {
+describe('recording of reads of approvals', () => {
+  it('happens once per mailbox, and again after a quarter of an hour', async () => {
     const { context, reads, clock } = looking('ses_1');
     await recordSeen(context, [seen('a'), seen('b', 'mbx_2'), seen('c')]);
     expect(reads).to.deep.equal([
@@ -41,14 +41,14 @@ describe('a look at checks', () => {
     expect(reads.slice(3).map(({ approvalIds }) => approvalIds)).to.deep.equal([['chk_a']]);
   });
 
-  it('by another session is another look', async () => {
+  it('happens for each session', async () => {
     const [one, other] = [looking('ses_2'), looking('ses_3')];
     await recordSeen(one.context, [seen('a')]);
     await recordSeen(other.context, [seen('a')]);
     expect(other.reads).to.have.length(1);
   });
 
-  it('that could not be recorded was none', async () => {
+  it('happens at the next read when it failed', async () => {
     const { context, reads, stage } = looking('ses_4');
     stage.isDown = true;
     expect(await rejection(recordSeen(context, [seen('a')]))).to.include({ message: 'down' });
@@ -57,7 +57,7 @@ describe('a look at checks', () => {
     expect(reads).to.have.length(1);
   });
 
-  it('at a preview is recorded each time', async () => {
+  it('happens at each preview', async () => {
     const { context, reads } = looking('ses_5');
     await recordPreview(context, [seen('a')]);
     await recordPreview(context, [seen('a')]);

@@ -4,8 +4,8 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const PNG = Buffer.from('\u0089PNG\r\n\u001a\n rest', 'latin1');
 
-describe('what a browser may show in place', () => {
-  it(`is plain text and four pictures by their bytes, whatever they were declared as ${verifies('contract:9:attachments')}`, () => {
+describe('inlineType', () => {
+  it(`is plain text or one of four picture types by the bytes, whatever is declared ${verifies('contract:9:attachments')}`, () => {
     const cases: readonly (readonly [string, Buffer, string | null])[] = [
       ['application/pdf', PNG, 'image/png'],
       ['image/png', Buffer.from('<script>'), null],

@@ -11,7 +11,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('authentication', () => {
+describe('Authenticator', () => {
   let gateway: MemoryGateway;
   let authenticator: Authenticator;
   let ports: Ports;
@@ -50,6 +50,15 @@ describe('authentication', () => {
   const codeOf = async (token: string, surface: Surface): Promise<unknown> =>
     ((await rejection(bearer(token, surface))) as { code?: unknown }).code;
 
+  /** From now on the directory is not current. */
+  const behind = (untilCurrent: () => Promise<boolean>) => {
+    const { state } = ports.directory;
+    const waitFor = () => Promise.resolve();
+    const directory = { state, version: 1, isCurrent: false, untilCurrent, waitFor };
+    authenticator = new Authenticator({ ...ports, directory });
+    return directory;
+  };
+
   const issue = (lifeMs: number, surface: Surface = 'rest') =>
     gateway.call<{ id: string; token: string }>(createToken, {
       name: 'another',
@@ -58,7 +67,7 @@ describe('authentication', () => {
       expires_at: new Date(gateway.clock.now().getTime() + lifeMs).toISOString(),
     });
 
-  it(`takes REST tokens on REST and JWTs on MCP ${verifies('contract:2:actor-kind')}`, async () => {
+  it(`accepts REST tokens on REST and JWTs on MCP ${verifies('contract:2:actor-kind')}`, async () => {
     const owner = await bearer(gateway.org.restToken, 'rest');
     expect(owner.token.id).to.equal(gateway.ownerTokenId);
     expect(owner.actor).to.equal('delegated');
@@ -68,7 +77,7 @@ describe('authentication', () => {
     expect([...recorded, ...counted]).to.deep.equal([]);
   });
 
-  it(`refuses a token on the other surface, and records it as of somebody known ${verifies('contract:2:audience-mcp')}`, async () => {
+  it(`refuses a token on the other surface, and records its principal ${verifies('contract:2:audience-mcp')}`, async () => {
     expect(await codeOf(gateway.org.mcpToken, 'rest')).to.equal('unauthenticated');
     expect(await codeOf(gateway.org.restToken, 'mcp')).to.equal('unauthenticated');
     expect(recorded.map(({ metadata }) => metadata['actor'])).to.deep.equal([
@@ -90,7 +99,7 @@ describe('authentication', () => {
     expect(counted).to.deep.equal([]);
   });
 
-  it(`takes a JWT on REST when it is meant for it too ${verifies('contract:2:audience-rest')}`, async () => {
+  it(`accepts a JWT on REST when REST is in its audience ${verifies('contract:2:audience-rest')}`, async () => {
     const both = ['http://127.0.0.1/mcp', 'http://127.0.0.1/api/v1'];
     const tokens = {
       ...ports.tokens,
@@ -104,7 +113,7 @@ describe('authentication', () => {
     expect((await bearer(gateway.org.mcpToken, 'mcp')).principal.id).to.equal(gateway.org.agentId);
   });
 
-  it('counts what is of nobody known by its source', async () => {
+  it('counts unknown credentials by source', async () => {
     const { restToken } = gateway.org;
     const unknown = ports.tokens.newRestToken(gateway.org.orgId).token;
     const mistyped = `${restToken.slice(0, -1)}${restToken.endsWith('a') ? 'b' : 'a'}`;
@@ -121,12 +130,12 @@ describe('authentication', () => {
     expect(recorded).to.deep.equal([]);
   });
 
-  it('does not care how Bearer is spelled', async () => {
+  it('ignores the case of Bearer', async () => {
     const caller = await callerOf(`bEARER  ${gateway.org.restToken}`, 'rest');
     expect(caller.token.id).to.equal(gateway.ownerTokenId);
   });
 
-  it('knows a revoked token at once, also one it has just let in, and records it', async () => {
+  it('refuses a revoked token at once, even when it was just accepted, and records it', async () => {
     const { id, token } = await issue(DAY_MS);
     await bearer(token, 'rest');
     await gateway.call(deleteToken, { token_id: id });
@@ -143,7 +152,7 @@ describe('authentication', () => {
     });
   });
 
-  it('knows an expired token to the millisecond, also one it has just let in', async () => {
+  it('refuses an expired token to the millisecond, even when it was just accepted', async () => {
     const { token } = await issue(900);
     await bearer(token, 'rest');
     // The issuing call itself moved the clock by one.
@@ -152,7 +161,7 @@ describe('authentication', () => {
     expect(recorded).to.have.length(1);
   });
 
-  it('refuses a JWT whose directory entry is of somebody else, or gone', async () => {
+  it('refuses a JWT when its directory entry is missing or of another principal', async () => {
     const claims = await ports.tokens.verifyAccessToken(gateway.org.mcpToken);
     const forms = [
       { ...claims, tokenId: 'tok_unknown' },
@@ -165,7 +174,7 @@ describe('authentication', () => {
     expect(recorded).to.deep.equal([]);
   });
 
-  it('reads rights anew when the directory changes, and after a second whatever happens', async () => {
+  it('evaluates rights again when the directory changes, and after a second in any case', async () => {
     const first = await bearer(gateway.org.restToken, 'rest');
     expect(await bearer(gateway.org.restToken, 'rest')).to.equal(first);
     gateway.clock.advance(1_000);
@@ -175,19 +184,33 @@ describe('authentication', () => {
     expect(await bearer(gateway.org.restToken, 'rest')).not.to.equal(second);
   });
 
-  it(`answers 503 while it may lack a revocation, and blames no token for it ${verifies('contract:2:revocation')}`, async () => {
-    authenticator = new Authenticator({ ...ports, directory: { ...ports.directory, isCurrent: false } });
+  it(`answers 503 when a revocation may be missing, and records nothing against the token ${verifies('contract:2:revocation')}`, async () => {
+    behind(() => Promise.resolve(false));
     expect(await codeOf(gateway.org.restToken, 'rest')).to.equal('store_unavailable');
     expect([...recorded, ...counted]).to.deep.equal([]);
   });
 
-  it('still refuses when the refusal cannot be recorded, and counts it', async () => {
+  it('waits until the directory is current, and answers by the rights of that moment', async () => {
+    const { state } = ports.directory;
+    const directory = behind(() => {
+      directory.state = { ...state, tokens: new Map(), tokenIdByHash: new Map() };
+      return Promise.resolve(true);
+    });
+    expect(await codeOf(gateway.org.restToken, 'rest')).to.equal('unauthenticated');
+    directory.untilCurrent = () => {
+      directory.state = state;
+      return Promise.resolve(true);
+    };
+    expect((await bearer(gateway.org.restToken, 'rest')).token.id).to.be.a('string');
+  });
+
+  it('refuses and counts when the refusal cannot be recorded', async () => {
     storeAway = true;
     expect(await codeOf(gateway.org.restToken, 'mcp')).to.equal('unauthenticated');
     expect(counted).to.deep.equal(['unauthenticated store-away']);
   });
 
-  describe('in a session', () => {
+  describe('with a session', () => {
     const HOUR_MS = 3_600_000;
     let idle: boolean;
 
@@ -216,7 +239,7 @@ describe('authentication', () => {
       authenticator = new Authenticator(ports);
     });
 
-    it(`finds the person, on REST alone ${verifies('contract:2:session-person', 'contract:2:session-not-on-mcp')}`, async () => {
+    it(`accepts the person on REST only ${verifies('contract:2:session-person', 'contract:2:session-not-on-mcp')}`, async () => {
       const { id, token } = await signIn();
       const caller = await bearer(token, 'rest');
       expect([caller.actor, caller.principal.id, caller.token.id]).to.deep.equal([
@@ -232,7 +255,7 @@ describe('authentication', () => {
       });
     });
 
-    it(`refuses a session without use for long, one that ran out, and one that was ended ${verifies('contract:2:session-ends')}`, async () => {
+    it(`refuses a session that was idle too long, expired or ended ${verifies('contract:2:session-ends')}`, async () => {
       const [unused, old] = [await signIn(), await signIn()];
       const jwt = await jwtOf(unused.id, 'http://127.0.0.1/mcp', ['org:read']);
       idle = true;
@@ -246,14 +269,14 @@ describe('authentication', () => {
       expect(await codeOf(ended.token, 'rest')).to.equal('token_revoked');
     });
 
-    it(`takes a JWT of the session as far as it goes, and no further than the session ${verifies('contract:2:session-token')}`, async () => {
+    it(`accepts a JWT of the session with the session's rights at most ${verifies('contract:2:session-token')}`, async () => {
       const { id } = await signIn();
       const narrow = await jwtOf(id, 'http://127.0.0.1/mcp', ['org:read', 'approvals:decide', 'no:such']);
       const wide = await jwtOf(id, 'http://127.0.0.1/mcp', ['org:read', 'audit:read']);
       const caller = await bearer(narrow, 'mcp');
       expect(caller).to.include({ actor: 'delegated', session: null, onBehalfOf: gateway.org.userId });
       expect([...caller.scopes]).to.deep.equal(['org:read']);
-      // Of one session, but not of one kept caller.
+      // The session is the same, the cached caller is not.
       expect([...(await bearer(wide, 'mcp')).scopes]).to.have.members(['org:read', 'audit:read']);
       expect(await codeOf(narrow, 'rest')).to.equal('unauthenticated');
       await gateway.invoke(signOut, {}, { token: id });

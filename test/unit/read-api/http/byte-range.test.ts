@@ -7,8 +7,8 @@ const of = (header: string | undefined, length: number) => {
   return asked === null ? 'whole' : rangeWithin(asked, length);
 };
 
-describe(`ranges of bytes ${verifies('contract:4:attachment-range')}`, () => {
-  it('are first and last byte, the rest, or the last so many', () => {
+describe(`rangeWithin ${verifies('contract:4:attachment-range')}`, () => {
+  it('accepts first and last byte, the rest, or a suffix', () => {
     expect(of('bytes=0-4', 10)).to.deep.equal({ first: 0, last: 4 });
     expect(of('bytes=4-', 10)).to.deep.equal({ first: 4, last: 9 });
     expect(of('BYTES= 4 - 99 ', 10)).to.deep.equal({ first: 4, last: 9 });
@@ -16,14 +16,14 @@ describe(`ranges of bytes ${verifies('contract:4:attachment-range')}`, () => {
     expect(of('bytes=-99', 10)).to.deep.equal({ first: 0, last: 9 });
   });
 
-  it('hold nothing beyond the end, or of nothing', () => {
+  it('is null beyond the end, and for empty content', () => {
     expect(of('bytes=10-', 10)).to.equal(null);
     expect(of('bytes=-0', 10)).to.equal(null);
     expect(of('bytes=0-', 0)).to.equal(null);
     expect(of('bytes=-5', 0)).to.equal(null);
   });
 
-  it('are ignored where they are several, of another unit, or none', () => {
+  it('is null for several ranges, another unit or an invalid header', () => {
     for (const header of [
       undefined,
       '',

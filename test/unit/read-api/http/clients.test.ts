@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { networkOf } from '../../../../read-api/http/clients.ts';
 
-describe('the network of an address', () => {
-  it('is the whole of an IPv4 address, however it is written', () => {
+describe('networkOf', () => {
+  it('is the whole of an IPv4 address, in any notation', () => {
     for (const address of ['192.0.2.1', '::ffff:192.0.2.1']) expect(networkOf(address)).to.equal(address);
   });
 

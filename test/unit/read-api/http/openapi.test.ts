@@ -46,7 +46,7 @@ const resolves = (document: unknown, ref: string): boolean =>
       document,
     ) !== undefined;
 
-describe('the OpenAPI document', () => {
+describe('OpenAPI document', () => {
   const document = documentOf();
   const operation = (method: string, path: string): Operation => {
     const found = document.paths[path]?.[method];
@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
     return found;
   };
 
-  it(`has the routes of the registry and no others ${verifies('contract:17:inventory')}`, () => {
+  it(`contains the routes of the registry and no others ${verifies('contract:17:inventory')}`, () => {
     const real = documentOf([...capabilities]);
     const documented = Object.values(real.paths).flatMap((methods) =>
       Object.values(methods).map(({ operationId }) => operationId),
@@ -64,7 +64,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(real.paths).filter((path) => path.includes(':'))).to.deep.equal([]);
   });
 
-  it(`names the routes that take no bearer, and what a session is told ${verifies('contract:18:public-routes')}`, () => {
+  it(`names the routes without a bearer, and the errors of a session ${verifies('contract:18:public-routes')}`, () => {
     const real = openApiDocument({ registry: capabilities, publicRoutes }, SERVER) as unknown as Document;
     const open = Object.entries(real.paths).flatMap(([path, methods]) =>
       Object.values(methods).some(({ security }) => security?.length === 0) ? [path] : [],
@@ -84,14 +84,14 @@ describe('the OpenAPI document', () => {
     expect(told('/mailboxes/{mailbox_id}/archive', '403')).not.to.contain('step_up_required');
   });
 
-  it('refers to nothing that is not in it', () => {
+  it('contains every schema it refers to', () => {
     const real = documentOf([...capabilities]);
     const refs = new Set(everyRef(real));
     expect(refs.size).to.be.greaterThan(10);
     expect([...refs].filter((ref) => !ref.startsWith('#/') || !resolves(real, ref))).to.deep.equal([]);
   });
 
-  it('puts fields where requests put them', () => {
+  it('places fields as requests do', () => {
     const places = (op: Operation) => op.parameters.map(({ name, in: place }) => `${place} ${name}`);
     expect(places(operation('get', '/notes/{note_id}'))).to.deep.equal([
       'path note_id',
@@ -109,7 +109,7 @@ describe('the OpenAPI document', () => {
     expect(operation('delete', '/notes/{note_id}')).not.to.have.property('requestBody');
   });
 
-  it('wants a body only where a field of it is required', () => {
+  it('requires a body only when a field of it is required', () => {
     expect(operation('patch', '/notes/{note_id}').requestBody?.required).to.equal(false);
     expect(operation('post', '/fail').requestBody?.required).to.equal(true);
     expect(
@@ -119,7 +119,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('tells status and headers of the success', () => {
+  it('describes status and headers of the success', () => {
     const made = operation('post', '/notes').responses['201'];
     expect(made?.['headers']).to.include.all.keys('Request-Id', 'RateLimit', 'Position', 'Location');
     expect(operation('get', '/notes/{note_id}').responses['200']?.['headers']).to.include.all.keys(
@@ -129,7 +129,7 @@ describe('the OpenAPI document', () => {
     expect(operation('delete', '/notes/{note_id}').responses['204']).not.to.have.property('content');
   });
 
-  it('tells the errors of each route, each under its status', () => {
+  it('lists the errors of each route under their status', () => {
     for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
       const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400);
       expect(errors.map(([status]) => status)).to.include.members([
@@ -154,7 +154,7 @@ describe('the OpenAPI document', () => {
     expect(operation('patch', '/notes/{note_id}').responses).not.to.have.property('422');
   });
 
-  it(`asks for a key where a request is refused without one, and lets answers grow ${verifies('contract:17:openapi-complete')}`, () => {
+  it(`requires a key when a request is refused without one, and lets answers grow ${verifies('contract:17:openapi-complete')}`, () => {
     const real = documentOf([...capabilities]);
     const requiredKeys = Object.values(real.paths)
       .flatMap((methods) => Object.values(methods))
@@ -175,7 +175,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(answers)).not.to.contain('"additionalProperties":false');
   });
 
-  it(`says when a key is required where that depends on the request ${verifies('contract:17:openapi-complete')}`, () => {
+  it(`says when a key is required if that depends on the request ${verifies('contract:17:openapi-complete')}`, () => {
     const { paths } = documentOf([...capabilities]);
     const told = (path: string): string =>
       String(paths[path]?.['post']?.parameters.find(({ name }) => name === 'Idempotency-Key')?.description);
@@ -187,7 +187,7 @@ describe('the OpenAPI document', () => {
     expect(conditional.filter(({ idempotency }) => !('requiredWhen' in idempotency))).to.deep.equal([]);
   });
 
-  it(`says what several operations share once, by its name ${verifies('contract:17:openapi-shared')}`, () => {
+  it(`defines shared schemas once, by name ${verifies('contract:17:openapi-shared')}`, () => {
     const { paths, components } = documentOf([...capabilities]);
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     const users = new Map<string, Set<string>>();
@@ -199,7 +199,7 @@ describe('the OpenAPI document', () => {
       for (const below of Object.values(part)) note(below, by);
     };
     for (const { operationId, requestBody, responses } of operations) {
-      // A body as a whole is the route's own: what its path names is left out of it.
+      // A whole body belongs to its route, because it omits the fields of the path.
       note(requestBody?.content['application/json']?.schema, operationId, true);
       for (const { content } of Object.values(responses)) note(content, operationId);
     }
@@ -208,7 +208,7 @@ describe('the OpenAPI document', () => {
     expect(repeated, 'name these in openapi-schemas.ts').to.deep.equal([]);
   });
 
-  it(`types the draft of a reply as drafts are ${verifies('contract:17:openapi-shared')}`, () => {
+  it(`types the draft of a reply as a Draft ${verifies('contract:17:openapi-shared')}`, () => {
     const { components, paths } = documentOf([...capabilities]);
     const { OperationReply, Draft } = components['schemas'] as Record<string, { properties: object }>;
     expect(OperationReply?.properties).to.have.deep.nested.property(
@@ -222,7 +222,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it(`declares the statuses that were met ${verifies('contract:17:openapi-complete')}`, () => {
+  it(`declares every status that occurs ${verifies('contract:17:openapi-complete')}`, () => {
     const real = documentOf([...capabilities]);
     const met: readonly (readonly [string, readonly number[]])[] = [
       ['/approvals/{approval_id}/decision', [412]],
@@ -239,21 +239,21 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it(`tells every code that REST answers with ${verifies('contract:17:openapi-complete')}`, () => {
+  it(`lists every error code of REST ${verifies('contract:17:openapi-complete')}`, () => {
     const real = documentOf([...capabilities]);
     const responses = Object.values(real.paths).flatMap((methods) =>
       Object.values(methods).flatMap((one) => Object.values(one.responses)),
     );
     const told = new Set(responses.flatMap(({ description }) => String(description).split(', ')));
     const untold = Object.keys(ERROR_TABLE).filter((code) => !told.has(code));
-    // Of MCP, and of what is not there yet.
+    // These belong to MCP or to planned features.
     expect(untold).to.have.members([
       'protocol_version_unsupported', 'session_not_found', 'not_acceptable', 'email_unverified',
       'recipient_not_allowed', 'endpoint_disabled', 'last_owner',
     ]); // prettier-ignore
   });
 
-  it('is made once for as long as a gateway runs, and needs nobody to be known', async () => {
+  it('is built once per gateway, and needs no caller', async () => {
     const documentIn = async ({ ports }: MemoryGateway) => {
       const routes = { registry: capabilities, publicRoutes };
       return await getOpenapi.handle({}, { ports, routes } as PublicContext);

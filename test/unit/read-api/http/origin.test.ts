@@ -20,15 +20,15 @@ function checked(origin: string): ServerResponse {
   return response;
 }
 
-describe('origins', () => {
-  it('lets through what names none: that is no browser', () => {
+describe('Origins', () => {
+  it('accepts a request without an origin, which is not from a browser', () => {
     const { request, response } = exchange({});
     origins.check(request, response);
     expect(response.hasHeader('access-control-allow-origin')).to.equal(false);
     expect(response.getHeader('vary')).to.equal('Origin');
   });
 
-  it(`lets its own and the listed ones through and tells them so ${verifies('contract:16:cors')}`, () => {
+  it(`accepts its own and the listed origins, and names them in the answer ${verifies('contract:16:cors')}`, () => {
     for (const origin of ['https://gateway.example', 'https://app.example', 'http://localhost:5173']) {
       const response = checked(origin);
       expect(response.getHeader('access-control-allow-origin')).to.equal(origin);
@@ -42,7 +42,7 @@ describe('origins', () => {
     }
   });
 
-  it(`refuses every other one, null too ${verifies('contract:16:origin')}`, () => {
+  it(`refuses every other origin, null too ${verifies('contract:16:origin')}`, () => {
     const others = [
       'null',
       '',
@@ -65,7 +65,7 @@ describe('origins', () => {
     }
   });
 
-  it('answers a preflight, and nothing else, by itself', () => {
+  it('answers a preflight itself, and no other request', () => {
     const preflight = { origin: 'https://app.example', 'access-control-request-method': 'PUT' };
     const { request, response } = exchange(preflight, 'OPTIONS');
     expect(origins.answerPreflight(request, response)).to.equal(true);

@@ -17,8 +17,8 @@ const summary = {
   hosts: ['imap.example.com', 'smtp.example.com'],
 };
 
-describe('the page after a provider', () => {
-  it(`names everybody, and shows what they are called instead of running it ${verifies('contract:18:provider-page')}`, () => {
+describe("page after a provider's sign-in", () => {
+  it(`names person, mailbox and hosts, and escapes them ${verifies('contract:18:provider-page')}`, () => {
     const html = consentPage(summary, { state: HOSTILE, code: 'abc' }, 'https://gateway.example');
     expect(html).not.to.contain('<script');
     expect(html).to.contain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;');
@@ -42,7 +42,7 @@ describe('the page after a provider', () => {
     expect(PAGE_HEADERS.get('Referrer-Policy')).to.equal('same-origin');
   });
 
-  it('has a language, a title and one heading, and says what is true of the first try too', () => {
+  it('has a language, a title and one heading, and is true for the first attempt too', () => {
     const pages = [
       consentPage(summary, { state: 's', code: 'c' }, 'https://gateway.example'),
       connectedPage(summary),
@@ -66,7 +66,7 @@ describe('the page after a provider', () => {
     ]);
   });
 
-  it('can be read in light and in dark (WCAG 2.2, 1.4.3 and 1.4.11)', () => {
+  it('is readable in light and dark (WCAG 2.2, 1.4.3 and 1.4.11)', () => {
     const [light = '', dark = ''] = STYLE.split('@media (prefers-color-scheme: dark)');
     for (const scheme of [light, dark]) {
       const colour = (name: string): string =>

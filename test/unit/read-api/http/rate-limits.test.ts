@@ -16,7 +16,7 @@ const LIMITS = {
   signInsPerMinute: 10,
 };
 
-describe('rate limits', () => {
+describe('RateLimits', () => {
   let clock: ManualClock;
   let limits: RateLimits;
 
@@ -29,7 +29,7 @@ describe('rate limits', () => {
     limits.admit(tokenId, effect)();
   };
 
-  it(`lets a minute's worth through at once, then one by one ${verifies('contract:15:rates')}`, () => {
+  it(`admits a minute's worth at once, then one by one ${verifies('contract:15:rates')}`, () => {
     for (let n = 0; n < 6; n += 1) admitDone('tok_1', 'read');
     expect(thrown(() => limits.admit('tok_1', 'read'))).to.deep.include({
       code: 'rate_limited',
@@ -43,7 +43,7 @@ describe('rate limits', () => {
     expect(thrown(() => limits.admit('tok_1', 'read'))).to.include({ code: 'rate_limited' });
   });
 
-  it('is right about the wait it names', () => {
+  it('names the exact wait', () => {
     for (let n = 0; n < 2; n += 1) admitDone('tok_1', 'write');
     clock.advance(12_345);
     const { retryAfterSeconds = 0 } = thrown(() => limits.admit('tok_1', 'write'));
@@ -51,7 +51,7 @@ describe('rate limits', () => {
     admitDone('tok_1', 'write');
   });
 
-  it(`runs on a clock that never steps ${verifies('contract:15:monotonic')}`, () => {
+  it(`uses a monotonic clock ${verifies('contract:15:monotonic')}`, () => {
     for (let n = 0; n < 6; n += 1) admitDone('tok_1', 'read');
     clock.step(-3_600_000);
     clock.advance(10_000);
@@ -61,7 +61,7 @@ describe('rate limits', () => {
     expect(thrown(() => limits.admit('tok_1', 'read'))).to.include({ retryAfterSeconds: 10 });
   });
 
-  it('counts reads, writes and tokens apart', () => {
+  it('counts reads, writes and tokens separately', () => {
     for (let n = 0; n < 2; n += 1) admitDone('tok_1', 'write');
     expect(thrown(() => limits.admit('tok_1', 'write'))).to.deep.include({
       details: { limit: 'writes_per_minute' },
@@ -78,7 +78,7 @@ describe('rate limits', () => {
     expect(thrown(() => limits.admit('tok_1', 'read'))).to.include({ code: 'rate_limited' });
   });
 
-  it('lets only so many be at work, and an end counts once', () => {
+  it('limits concurrent requests, and counts each end once', () => {
     const releases = [1, 2, 3].map(() => limits.admit('tok_1', 'read'));
     expect(thrown(() => limits.admit('tok_1', 'read'))).to.deep.include({
       code: 'rate_limited',
@@ -92,14 +92,14 @@ describe('rate limits', () => {
     });
   });
 
-  it('takes nothing from the minute for what was refused as one too many', () => {
+  it('charges nothing for a request over the concurrency limit', () => {
     [1, 2, 3].map(() => limits.admit('tok_1', 'read'));
     const before = limits.headers('tok_1', 'read');
     expect(thrown(() => limits.admit('tok_1', 'read'))).to.include({ code: 'rate_limited' });
     expect(limits.headers('tok_1', 'read')).to.deep.equal(before);
   });
 
-  it('counts what a request turned out to be beside', () => {
+  it('counts an effect that is known only later', () => {
     limits.count('tok_1', 'write');
     limits.count('tok_1', 'write');
     expect(
@@ -109,7 +109,7 @@ describe('rate limits', () => {
     ).to.include({ code: 'rate_limited', retryAfterSeconds: 30 });
   });
 
-  it(`tells what is left and when all of it is back ${verifies('contract:15:headers')}`, () => {
+  it(`reports what is left and when the limit is full again ${verifies('contract:15:headers')}`, () => {
     expect(limits.headers('tok_1', 'read')).to.deep.equal({
       'RateLimit-Policy': '"reads";q=6;w=60',
       RateLimit: '"reads";r=6;t=0',
@@ -122,7 +122,7 @@ describe('rate limits', () => {
     expect(limits.headers('tok_1', 'write')).to.include({ RateLimit: '"writes";r=2;t=0' });
   });
 
-  it('keeps what runs in mind, however long it takes', () => {
+  it('remembers requests that run, however long they take', () => {
     const releases = [1, 2, 3].map(() => limits.admit('slow', 'read'));
     clock.advance(600_000);
     admitDone('tok_2', 'read');
@@ -133,7 +133,7 @@ describe('rate limits', () => {
     admitDone('slow', 'read');
   });
 
-  it(`counts waits apart from requests at work, and gives each place back once ${verifies('contract:15:waits')}`, () => {
+  it(`counts waits separately from running requests, and frees each place once ${verifies('contract:15:waits')}`, () => {
     const ends = [limits.wait('tok_1'), limits.wait('tok_1')];
     expect(thrown(() => limits.wait('tok_1'))).to.deep.include({
       code: 'rate_limited',

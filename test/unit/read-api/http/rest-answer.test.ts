@@ -6,8 +6,8 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import { sendError } from '../../../../read-api/http/rest-answer.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('the answer to a refusal', () => {
-  it(`says that it is the recorded end of an earlier request ${verifies('contract:14:replayed')}`, async () => {
+describe('sendError', () => {
+  it(`says when it is the recorded outcome of an earlier request ${verifies('contract:14:replayed')}`, async () => {
     const replies = [
       new GatewayError('conflict', 'No.', { replayed: true }),
       new GatewayError('conflict', 'No.'),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { createGrant } from '../../../../commands/mailboxes/manage-grants.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
 import { getIdentity } from '../../../../read-api/identity/get-identity.ts';
 import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
@@ -13,7 +13,7 @@ interface MailboxIdentity {
   readonly limits: object;
 }
 
-describe('identity', () => {
+describe('get_identity', () => {
   let gateway: MemoryGateway;
   let agentToken: string;
 
@@ -45,7 +45,7 @@ describe('identity', () => {
     agentToken = (await gateway.ports.tokens.verifyAccessToken(gateway.org.mcpToken)).tokenId;
   });
 
-  it(`says of every action whether policy wants an approval for it ${verifies('contract:17:requires-approval')}`, async () => {
+  it(`lists the actions for which policy requires approval ${verifies('contract:17:requires-approval')}`, async () => {
     await granted(null);
     expect((await identityOf(agentToken)).requires_approval).to.deep.equal(['send', 'expunge']);
     await setRules(
@@ -63,7 +63,7 @@ describe('identity', () => {
     expect((await identityOf(agentToken)).requires_approval).to.deep.equal([]);
   });
 
-  it(`names the stricter of the quota of the grant and the limit of agents ${verifies('contract:3:grant-quotas')}`, async () => {
+  it(`returns the stricter of the grant's quota and the limit for agents ${verifies('contract:3:grant-quotas')}`, async () => {
     await granted({ sends_per_hour: 7 });
     expect((await identityOf(agentToken)).limits).to.deep.equal({ sends_per_hour: 7 });
     expect((await identityOf()).limits).to.deep.equal({});

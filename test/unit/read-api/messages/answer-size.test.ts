@@ -17,8 +17,8 @@ const message = (content: string, offset = 0, rest = 0): Message => ({
 const bytesOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, { body }) => sum + Buffer.byteLength(body?.content ?? ''), 0);
 
-describe('bodies within one answer', () => {
-  it('end a page before they are too many, never before the first', () => {
+describe('fitTogether', () => {
+  it('ends a page before it is too large, but never before the first message', () => {
     const page = [message('aaaa'), message('bbbb'), message('cc')];
     expect(howManyFit(page, 100)).to.equal(3);
     expect(howManyFit(page, 8)).to.equal(2);
@@ -26,7 +26,7 @@ describe('bodies within one answer', () => {
     expect(howManyFit([], 1)).to.equal(0);
   });
 
-  it('leave short ones whole and cut long ones to one length', () => {
+  it('keeps short bodies and cuts long ones to one length', () => {
     const [short, long, longer] = fitTogether(
       [message('ab'), message('c'.repeat(90)), message('d'.repeat(900))],
       22,
@@ -42,12 +42,12 @@ describe('bodies within one answer', () => {
     expect(long?.body?.quoted_ranges).to.deep.equal([{ start: 0, end: 10 }]);
   });
 
-  it('go on where the cut was, also in a later window', () => {
+  it('continues after the cut, also in a later window', () => {
     const [cut] = fitTogether([message('ä'.repeat(50), 1_000, 500)], 21);
     expect(cut?.body).to.include({ content: 'ä'.repeat(10), next_offset: 1_010, total_chars: 1_550 });
   });
 
-  it('always fit, without half a character and without more than there was', () => {
+  it('fits the limit, without half a character or added text', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 60 }), { maxLength: 8 });
     fc.assert(
       fc.property(texts, fc.integer({ min: 0, max: 200 }), (contents, most) => {

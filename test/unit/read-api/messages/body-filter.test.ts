@@ -10,7 +10,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const WORD = { body_contains: 'secret' };
 const FILTERS = [WORD, { not: WORD }, { any: [{ seen: true }, { all: [WORD] }] }];
 
-/** A rig whose mailbox holds nothing, and the reads that were recorded. */
+/** A rig with an empty mailbox, and the recorded reads. */
 function recording(...scopes: readonly MailboxScope[]): {
   readonly rig: OperationRig;
   readonly reads: object[];
@@ -32,8 +32,8 @@ const acting = (filter: object) => ({
   cardinality: { max: 9 },
 });
 
-describe('a filter on what messages say', () => {
-  it(`needs messages:body, wherever it stands in the filter ${verifies('contract:3:body-filter')}`, async () => {
+describe('a filter on message text', () => {
+  it(`requires messages:body anywhere in the filter ${verifies('contract:3:body-filter')}`, async () => {
     const { rig } = recording('messages:read', 'messages:trash');
     for (const filter of FILTERS) {
       const refused = {
@@ -47,7 +47,7 @@ describe('a filter on what messages say', () => {
     await rig.invoke(queryEmail, { select: { filter: { seen: true } }, view: 'count' }, null);
   });
 
-  it(`is a recorded read, also where nothing matches ${verifies('contract:3:body-filter')}`, async () => {
+  it(`is recorded as a read, even when nothing matches ${verifies('contract:3:body-filter')}`, async () => {
     const { rig, reads } = recording('messages:read', 'messages:body', 'messages:trash');
     await rig.invoke(queryEmail, { select: { filter: { seen: true } }, view: 'count' }, null);
     expect(reads).to.deep.equal([]);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { bodyOf, showText } from '../../../../read-api/messages/message-body.ts';
 
-describe('the body of a message', () => {
-  it('is null and says why when its HTML cannot be read within the bounds', async () => {
+describe('bodyOf', () => {
+  it('is null with a reason when the HTML cannot be read within bounds', async () => {
     const html = { content: '<p>x', isHtml: true, totalChars: 4, truncated: false } as Parameters<
       typeof showText
     >[1];

@@ -10,18 +10,18 @@ import { verifies } from '../../../support/suite/verifies.ts';
 describe(`quoted history ${verifies('contract:4:quoted-history')}`, () => {
   const pieces = (text: string) => quotedLines(text).map(({ start, end }) => text.slice(start, end));
 
-  it('is every run of lines that begin with >', () => {
+  it('includes every run of lines that start with >', () => {
     expect(pieces('a\n> b\n>> c\nd\n> e')).to.deep.equal(['> b\n>> c', '> e']);
     expect(pieces('none\n at all > here')).to.deep.equal([]);
   });
 
-  it('is all behind an original message', () => {
+  it('includes everything after an original message marker', () => {
     expect(pieces('a\n> b\n-----Original Message-----\nFrom: x\n\ny')).to.deep.equal([
       '> b\n-----Original Message-----\nFrom: x\n\ny',
     ]);
   });
 
-  it('is the outermost blockquotes of HTML', () => {
+  it('includes the outermost blockquotes of HTML', () => {
     const html = 'a<blockquote>b<blockquote dir="ltr">c</blockquote></blockquote>d<blockquote>e</blockquote>';
     expect(quotedElements(html).map(({ start, end }) => html.slice(start, end))).to.deep.equal([
       '<blockquote>b<blockquote dir="ltr">c</blockquote></blockquote>',
@@ -29,7 +29,7 @@ describe(`quoted history ${verifies('contract:4:quoted-history')}`, () => {
     ]);
   });
 
-  it('is counted inside of a window, and left out of a preview', () => {
+  it('is counted within a window, and omitted from a preview', () => {
     expect(
       within(
         [

@@ -17,11 +17,11 @@ const QUERY = {
   countOnly: false,
 } as const satisfies MailQuery;
 
-/** A gateway whose index has one page at `version`; null where the version is not known. */
+/** A gateway whose mirror has one page at `version`; null when the version is unknown. */
 function indexed(version: string | null = '1') {
   const rig = {
     version,
-    /** Whether the index is complete, and says of every message that its sender wrote for the first time. */
+    /** Whether the mirror is complete, and marks every message as a first contact. */
     isComplete: true,
     pagesRead: 0,
     show: (plain: Viewing, query: MailQuery = QUERY): Promise<ShownPage> => showPage({ ports }, plain, query),
@@ -72,20 +72,25 @@ const MAILBOX = {
   trustedAuthservIds: [],
 } as unknown as Viewing['mailbox'];
 
-describe('a page of messages', () => {
-  it('is read once while its version is true, and shown with the same items', async () => {
+describe('showPage', () => {
+  it('reads once per version, and returns the same items', async () => {
     const rig = indexed();
     const { items } = await rig.show(viewing());
-    expect((await rig.show(viewing())).items).to.equal(items);
+    for (const time of [1, 2]) {
+      const again = await rig.show(viewing());
+      expect(again.items, `request ${String(time)}`).to.equal(items);
+      expect(again.json).to.equal(JSON.stringify(items));
+    }
     expect(rig.pagesRead).to.equal(1);
     rig.version = '2';
-    const { items: readAgain } = await rig.show(viewing());
+    const { items: readAgain, json } = await rig.show(viewing());
     expect(readAgain).to.deep.equal(items);
     expect(readAgain).not.to.equal(items);
+    expect(json).to.equal(undefined);
     expect(rig.pagesRead).to.equal(2);
   });
 
-  it('is read again for another view, grant or query, and for a mailbox that changed', async () => {
+  it('reads again for another view, grant or query, and when the mailbox changed', async () => {
     const rig = indexed();
     await rig.show(viewing());
     const access = { ...viewing().access, folderRoles: ['inbox'] as const };
@@ -97,7 +102,7 @@ describe('a page of messages', () => {
     expect(items[0]?.folder?.role).to.equal('archive');
   });
 
-  it(`says that its texts are of others, and who wrote for the first time, in every view with text ${verifies('contract:4:origin')}`, async () => {
+  it(`marks text as external and first contacts in every view with text ${verifies('contract:4:origin')}`, async () => {
     for (const view of ['summary', 'headers', 'full'] as const) {
       const { items } = await indexed().show(viewing({ view }));
       expect(items[0])
@@ -108,7 +113,7 @@ describe('a page of messages', () => {
     expect(items).to.deep.equal([{ id: 'msg_1' }]);
   });
 
-  it('is read again until the index is complete and knows who wrote for the first time', async () => {
+  it('reads again until the mirror is complete and first contacts are known', async () => {
     const rig = indexed();
     rig.isComplete = false;
     expect((await rig.show(viewing())).items[0]).not.to.have.property('security');
@@ -116,7 +121,7 @@ describe('a page of messages', () => {
     expect((await rig.show(viewing())).items[0]?.security).to.deep.equal({ first_contact: true });
   });
 
-  it('is read for each request with text, in the full view, after a cursor and without a version', async () => {
+  it('reads for each request with text, in the full view, after a cursor and without a version', async () => {
     const body = { format: 'text', chars: 10, offset: 0 } as unknown as Viewing['body'];
     const after = { value: 0, folderNumber: 1, uid: 1 };
     const asked: readonly (readonly [Viewing, MailQuery, string | null])[] = [

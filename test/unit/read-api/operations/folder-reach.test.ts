@@ -9,7 +9,7 @@ import type { MailboxScope, Scope } from '../../../../commands/values/scopes.ts'
 import { previewApproval, getApproval } from '../../../../read-api/approvals/read-approvals.ts';
 import { readDraft, readDraftContent, listDrafts } from '../../../../read-api/drafts/read-drafts.ts';
 import { getOperation, listOperations } from '../../../../read-api/operations/read-operations.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -17,16 +17,16 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const DRAFT = 'drf_00000000000000000000000001';
 const READS: readonly MailboxScope[] = ['messages:read', 'drafts:read'];
 
-describe('what a grant shows of operations, approvals and drafts', () => {
-  let rig: CheckRig;
+describe('reading of operations, approvals and drafts', () => {
+  let rig: ApprovalRig;
   beforeEach(() => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.audit', []);
     rig.sql.rows.set('read.approval', []);
     rig.person('usr_approver', 'approver');
   });
 
-  /** Somebody else of the organisation with a token, whose grant has these scopes and folders. */
+  /** Another member with a token, whose grant has these scopes and folders. */
   const colleague = (folderRoles: readonly FolderRole[] | null, scopes = READS): Caller => ({
     ...rig.caller,
     principal: { kind: 'user', id: 'usr_colleague', name: 'Colleague' },
@@ -40,7 +40,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
       (error: unknown) => (error as { readonly code: string }).code,
     );
 
-  it(`is bound to its folders, and to nobody else's right ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is limited to the folders of the grant, but not for requester and approver ${verifies('contract:3:folder-reach')}`, async () => {
     const waiting = await rig.ask([rig.arrive('INBOX'), rig.arrive('Trash')], 'archive');
     const approval_id = waiting.approval?.id ?? '';
     const looked = async (by: Caller): Promise<readonly string[]> => [
@@ -60,7 +60,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
     expect(await looked(approver), 'an approver').to.deep.equal(['ok', 'ok', 'ok']);
   });
 
-  it(`is bound also where nothing waited ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is limited to the folders when there was no approval too ${verifies('contract:3:folder-reach')}`, async () => {
     const { operation_id } = await rig.ask([rig.arrive('Archive')], 'trash');
     expect(await asked(colleague(['archive', 'trash']), getOperation, { operation_id })).to.equal('ok');
     expect(await asked(colleague(['archive']), getOperation, { operation_id })).to.equal('not_found');
@@ -83,7 +83,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
     expect(await listed(colleague(['archive']))).to.equal(0);
   });
 
-  /** A draft of somebody, and the operation that sends it; it answers a message in this folder, or none. */
+  /** A draft of another member and the operation that sends it. It replies to a message in this folder, or to none. */
   const drafted = async (source: string | null): Promise<string> => {
     const author = sampleAuthor('org_1', { actor: { ...sampleAuthor(null).actor, id: 'usr_writer' } });
     const nobody = { from: null, to: [], cc: [], bcc: [], reply_to: [], attachments: [] };
@@ -112,7 +112,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
     return operationId;
   };
 
-  it(`shows an answer where its source lay, with what it quotes and its send ${verifies('contract:3:folder-reach')}`, async () => {
+  it(`is allowed for a reply when the grant reaches its source folder ${verifies('contract:3:folder-reach')}`, async () => {
     const operation_id = await drafted(rig.arrive('INBOX'));
     const looked = async (by: Caller): Promise<readonly string[]> => [
       await asked(by, getOperation, { operation_id }),
@@ -129,13 +129,13 @@ describe('what a grant shows of operations, approvals and drafts', () => {
     expect(await listed(colleague(['inbox']))).to.equal(1);
   });
 
-  it('shows any other draft wherever the folders lead', async () => {
+  it('is allowed for any other draft, whatever the folders', async () => {
     const operation_id = await drafted(null);
     expect(await asked(colleague(['archive']), readDraft, { draft_id: DRAFT })).to.equal('ok');
     expect(await asked(colleague(['archive']), getOperation, { operation_id })).to.equal('ok');
   });
 
-  it(`needs the scopes of the approval for its operation ${verifies('contract:3:operation-scopes')}`, async () => {
+  it(`requires the scopes of the approval for its operation ${verifies('contract:3:operation-scopes')}`, async () => {
     const { operation_id } = await rig.ask([rig.arrive('INBOX')], 'trash');
     const without = (caller: Caller): Caller => {
       const orgScopes = new Set<Scope>(['org:read']);

@@ -5,7 +5,7 @@ import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import type { MailboxScope, Role } from '../../../../commands/values/scopes.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
 import { resolveOperation } from '../../../../read-api/operations/resolve-route.ts';
-import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
@@ -13,16 +13,16 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const reason = 'I looked into the mailbox.';
 
-describe('resolving an operation as a person', () => {
-  let rig: CheckRig;
+describe('operation_resolve', () => {
+  let rig: ApprovalRig;
   let id: string;
 
-  /** Somebody signed in, with these scopes on the mailbox. */
+  /** A person signed in, with these scopes on the mailbox. */
   const person = (role: Role, ...scopes: readonly MailboxScope[]): Caller => ({
     ...rig.person(`usr_${role}`, role),
     mailboxes: new Map([['mbx_0', { scopes: new Set(scopes), folderRoles: null, quotas: null }]]),
   });
-  /** Whoever asked for it, signed in. */
+  /** The requester, signed in. */
   const requester = (): Caller => ({
     ...rig.person(rig.caller.principal.id, 'member'),
     mailboxes: rig.caller.mailboxes,
@@ -31,9 +31,9 @@ describe('resolving an operation as a person', () => {
     await rig.invokeAs(by, resolveOperation, { operation_id: id, outcome, reason }, key);
   const refused = async (by: Caller): Promise<unknown> => await rejection(resolve(by));
 
-  /** Nobody can tell what became of a message without a Message-ID when the connection breaks. */
+  /** The outcome for a message without a Message-ID stays unknown when the connection breaks. */
   beforeEach(async () => {
-    rig = checkRig();
+    rig = approvalRig();
     rig.sql.rows.set('read.audit', []);
     const select = { message_ids: [rig.arrive('INBOX', null)] };
     rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
@@ -41,7 +41,7 @@ describe('resolving an operation as a person', () => {
     id = (await rig.reply(actOnEmail, { operation })).operation_id ?? '';
   });
 
-  it(`settles what is unknown, and answers the operation ${verifies('contract:17:resolve')}`, async () => {
+  it(`settles an unknown operation, and returns it ${verifies('contract:17:resolve')}`, async () => {
     for (const [outcome, state, counts] of [
       ['done', 'completed', { done: 1, failed: 0, unknown: 0 }],
       ['not_done', 'failed', { done: 0, failed: 1, unknown: 0 }],
@@ -61,7 +61,7 @@ describe('resolving an operation as a person', () => {
     }
   });
 
-  it(`answers a repeat of its key without saying it twice ${verifies('contract:17:resolve')}`, async () => {
+  it(`replays the answer when the key is repeated, and records nothing ${verifies('contract:17:resolve')}`, async () => {
     await resolve(requester(), 'done', 'key');
     const written = rig.events.all.length;
     const again = await resolve(requester(), 'done', 'key');
@@ -73,7 +73,7 @@ describe('resolving an operation as a person', () => {
     });
   });
 
-  it(`is for people in a stepped-up session ${verifies('contract:10:resolve-session')}`, async () => {
+  it(`requires a person in a stepped-up session ${verifies('contract:10:resolve-session')}`, async () => {
     expect(await refused(rig.caller)).to.include({ code: 'insufficient_scope' });
     const longAgo = { id: 'ses_old', steppedUpUntil: '2026-01-01T00:00:00.000Z' };
     expect(await refused({ ...requester(), session: longAgo })).to.include({ code: 'step_up_required' });
@@ -82,7 +82,7 @@ describe('resolving an operation as a person', () => {
     });
   });
 
-  it(`is for those who see it and may do the same there, and for owners and admins ${verifies('contract:10:resolve-who')}`, async () => {
+  it(`is allowed for those who see the operation and hold its scopes, and for owners and admins ${verifies('contract:10:resolve-who')}`, async () => {
     expect(await refused(person('member', 'messages:trash'))).to.include({ code: 'not_found' });
     for (const role of ['approver', 'member', 'auditor'] as const) {
       const error = await refused(person(role, 'messages:read', 'messages:move'));
@@ -101,7 +101,7 @@ describe('resolving an operation as a person', () => {
     });
   });
 
-  it(`is for whoever's own it is once the mailbox is removed ${verifies('contract:10:resolve-who')}`, async () => {
+  it(`is allowed for the requester when the mailbox is removed ${verifies('contract:10:resolve-who')}`, async () => {
     const bereft = { ...requester(), mailboxes: new Map() };
     expect(await refused(bereft)).to.include({ code: 'insufficient_scope' });
     const mailboxes = rig.ports.directory.state.mailboxes as Map<string, MailboxEntry>;
@@ -110,7 +110,7 @@ describe('resolving an operation as a person', () => {
     expect((await resolve(bereft)).output).to.include({ state: 'completed' });
   });
 
-  it(`of a send needs drafts:send ${verifies('contract:10:resolve-who', 'contract:10:resolve')}`, async () => {
+  it(`requires drafts:send when the operation is a send ${verifies('contract:10:resolve-who', 'contract:10:resolve')}`, async () => {
     const { OperationSubmitted, SendIntended, SendOutcomeRecorded } = SAMPLE_EVENTS;
     const { DraftStarted, DraftFrozen, SendStarted, SendDataBegun, DraftSendUnknown } = SAMPLE_EVENTS;
     const mailbox = { mailbox_id: 'mbx_0' };
@@ -145,7 +145,7 @@ describe('resolving an operation as a person', () => {
     expect(output).to.deep.include({ state: 'failed', draft_id: 'drf_1' });
   });
 
-  it(`refuses what has no outcome yet, and what is no operation, before the key is taken ${verifies('contract:17:resolve')}`, async () => {
+  it(`refuses an operation without an outcome, and an unknown id, before the key is claimed ${verifies('contract:17:resolve')}`, async () => {
     const waiting = (await rig.ask([rig.arrive('INBOX')], 'trash', 'prepare')).operation_id ?? '';
     const doubtful = id;
     for (const [other, code] of [

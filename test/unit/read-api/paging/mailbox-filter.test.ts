@@ -3,7 +3,7 @@ import type { Context } from '../../../../commands/kernel/capability.ts';
 import { mailboxFilter } from '../../../../read-api/paging/page.ts';
 import { thrown } from '../../../support/suite/thrown.ts';
 
-describe('the mailbox that a list is narrowed to', () => {
+describe('mailboxFilter', () => {
   const context = {
     caller: { org: { id: 'org_1' } },
     ports: {
@@ -18,12 +18,12 @@ describe('the mailbox that a list is narrowed to', () => {
     },
   } as unknown as Context;
 
-  it('is one of the organisation, or every one', () => {
+  it('accepts one mailbox of the organisation, or none', () => {
     expect(mailboxFilter(context, undefined)).to.equal(null);
     expect(mailboxFilter(context, 'mbx_1')).to.equal('mbx_1');
   });
 
-  it('is not found when it is unknown or of another organisation', () => {
+  it('reports not_found when the mailbox is unknown or of another organisation', () => {
     for (const id of ['mbx_2', 'mbx_3'])
       expect(thrown(() => mailboxFilter(context, id))).to.include({ code: 'not_found' });
   });

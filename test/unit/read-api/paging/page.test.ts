@@ -20,7 +20,7 @@ const BINDING: CursorBinding = {
 
 type PageContext = Pick<Context, 'caller' | 'ports'>;
 
-describe('cursors', () => {
+describe('a cursor', () => {
   let gateway: MemoryGateway;
   let context: PageContext;
 
@@ -34,14 +34,14 @@ describe('cursors', () => {
   const refusal = (cursor: string, binding?: CursorBinding, by?: PageContext) =>
     thrown(() => decode(cursor, binding, by)).code;
 
-  it('give back what they hold, whatever the order of the keys of their query', () => {
+  it("decodes to what was encoded, whatever the order of the query's keys", () => {
     const cursor = encodeCursor(context, BINDING, KEYSET);
     expect(decode(cursor)).to.deep.equal(KEYSET);
     const reordered = { query: { order_by: 'sent_asc', filter: { seen: false } }, route: 'list_notes' };
     expect(decode(cursor, reordered)).to.deep.equal(KEYSET);
   });
 
-  it(`are of one route, caller, filter and order ${verifies('contract:4:cursor-bound')}`, () => {
+  it(`is bound to one route, caller, filter and order ${verifies('contract:4:cursor-bound')}`, () => {
     const cursor = encodeCursor(context, BINDING, KEYSET);
     const others: CursorBinding[] = [
       { ...BINDING, route: 'list_other' },
@@ -60,7 +60,7 @@ describe('cursors', () => {
     expect(refusal(cursor, BINDING, colleague)).to.equal('cursor_invalid');
   });
 
-  it('cannot be made, changed or lengthened by hand', () => {
+  it('is refused when it was made, changed or lengthened by hand', () => {
     const cursor = encodeCursor(context, BINDING, KEYSET);
     const [payload = '', mac = ''] = cursor.split('.');
     const other = Buffer.from(JSON.stringify(['2026-04-01T12:00:00.000Z', 7])).toString('base64url');
@@ -77,12 +77,12 @@ describe('cursors', () => {
     for (const text of forged) expect(refusal(text), text).to.equal('cursor_invalid');
   });
 
-  it('of a form that is no longer read are refused', () => {
+  it('is refused in a form that is no longer used', () => {
     expect(refusal(encodeCursor(context, BINDING, { after: 7 }))).to.equal('cursor_invalid');
   });
 });
 
-describe('page sizes', () => {
+describe('pageLimit', () => {
   const on = (surface: 'rest' | 'mcp') =>
     ({
       request: {
@@ -95,7 +95,7 @@ describe('page sizes', () => {
       },
     }) as const;
 
-  it(`are 50 and at most 200 on REST, 20 and at most 100 on MCP ${verifies('contract:4:page-limits')}`, () => {
+  it(`defaults to 50 and at most 200 on REST, to 20 and at most 100 on MCP ${verifies('contract:4:page-limits')}`, () => {
     expect([pageLimit(on('rest'), undefined), pageLimit(on('mcp'), undefined)]).to.deep.equal([50, 20]);
     expect([pageLimit(on('rest'), 200), pageLimit(on('mcp'), 100)]).to.deep.equal([200, 100]);
     expect(thrown(() => pageLimit(on('rest'), 201))).to.include({ code: 'invalid_request' });

@@ -1,15 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { PolicyEffect } from '../../../../commands/values/policy-document.ts';
 import { decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
-import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { simulatePolicy } from '../../../../read-api/policy/simulate-policy.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { policyArbitrary } from '../../../support/models/policy-arbitrary.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { invokeAsOwner } from '../../../support/worlds/signed-in-person.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Simulation {
@@ -21,24 +20,26 @@ interface Simulation {
   readonly cases: readonly { readonly rule_id: string; readonly recipient: { domain: string } | null }[];
 }
 
-/** Allowed after a while: a policy takes that of sends alone. */
+/** Allowed after an undo delay, which a policy accepts only for sends. */
 const isHeldBack = (effect: PolicyEffect | null): boolean =>
   effect?.decision === 'allow' && effect.undo_seconds !== undefined;
 
-describe('simulating the policy', () => {
+describe('policy_simulate', () => {
   let gateway: MemoryGateway;
   let mailboxId: string;
+  let owner: string;
   before(async () => {
     gateway = await startMemoryGateway();
     const nowhere = { host: 'imap.example.com', port: 993, security: 'tls' };
     const auth = { type: 'password', username: 'anna', password: 'secret' };
     const mailbox = { email: 'anna@own.example', imap: nowhere, smtp: nowhere, auth };
     mailboxId = (await gateway.call<{ id: string }>(createMailbox, mailbox)).id;
+    owner = await gateway.signIn();
   });
 
   const simulate = async (operation: object, asked: object = {}) => {
     const input = { mailbox_id: mailboxId, operation, ...asked };
-    return (await invokeAsOwner(gateway, simulatePolicy, input)).output as Simulation;
+    return await gateway.call<Simulation>(simulatePolicy, input, { token: owner });
   };
   const acting = (...types: readonly string[]) => ({
     type: 'message_actions',
@@ -48,7 +49,7 @@ describe('simulating the policy', () => {
   const sending = (...recipients: readonly string[]) => ({ type: 'send', recipients });
   const own = (id: string, when: object, then: object) => ({ id, when, then });
 
-  it(`answers what the policy in force says of who would ask ${verifies('contract:17:policy-simulate')}`, async () => {
+  it(`returns the decision of the policy in force for a caller ${verifies('contract:17:policy-simulate')}`, async () => {
     expect(await simulate(sending('bob@example.com'))).to.deep.include({
       decision: 'allow',
       rule_id: 'default.person',
@@ -79,7 +80,7 @@ describe('simulating the policy', () => {
     });
   });
 
-  it(`tries a policy that is not in force, and tells which rule each case met ${verifies('contract:17:policy-simulate')}`, async () => {
+  it(`tests a policy that is not in force, and returns the rule that matched each case ${verifies('contract:17:policy-simulate')}`, async () => {
     const policy = {
       rules: [
         own('partners', { recipient_domains: ['partner.example'] }, { decision: 'allow', undo_seconds: 60 }),
@@ -107,7 +108,7 @@ describe('simulating the policy', () => {
     expect(gateway.events.all.length).to.equal(before);
   });
 
-  it('decides as the policy itself, whatever it says', async () => {
+  it('decides as the policy itself', async () => {
     const ofHere = { mailbox_ids: [mailboxId], principal_ids: [gateway.org.agentId] };
     await fc.assert(
       fc.asyncProperty(
@@ -162,7 +163,7 @@ describe('simulating the policy', () => {
     );
   });
 
-  it('counts the messages that are named, or as many as are said', async () => {
+  it('counts the named messages, or the given number', async () => {
     const policy = { rules: [own('bulk', { bulk_count: { min: 100 } }, { decision: 'deny' })] };
     const all = { ...acting('trash'), select: { folder: 'inbox' } };
     expect(await simulate(all, { policy, bulk_count: 100 })).to.include({
@@ -176,7 +177,7 @@ describe('simulating the policy', () => {
     });
   });
 
-  it('refuses what names nobody and nothing of the organisation', async () => {
+  it('refuses unknown mailboxes, principals and members', async () => {
     const operation = acting('archive');
     for (const asked of [{ mailbox_id: 'mbx_none' }, { principal_id: 'usr_none' }]) {
       expect(await rejection(simulate(operation, asked))).to.include({ code: 'not_found' });
@@ -201,12 +202,12 @@ describe('simulating the policy', () => {
     });
   });
 
-  it(`is for a person who may change the policy ${verifies('contract:3:policy-manage')}`, async () => {
+  it(`requires a person who may change the policy ${verifies('contract:3:policy-manage')}`, async () => {
     const input = { mailbox_id: mailboxId, operation: acting('archive') };
     expect(await rejection(gateway.call(simulatePolicy, input))).to.include({ code: 'insufficient_scope' });
   });
 
-  it('tells of a policy that is set as its version', async () => {
+  it('names the version of a stored policy', async () => {
     const { ports, org } = gateway;
     const rules = [own('no', { actions: ['trash'] }, { decision: 'deny' })];
     const document = readPolicyDocument(ports.directory.state, org.orgId, { rules });

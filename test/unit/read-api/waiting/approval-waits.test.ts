@@ -7,10 +7,10 @@ import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
 import { monitorApproval } from '../../../../read-api/waiting/monitor-approval.ts';
 import { FeedWorld } from '../../../support/worlds/feed-world.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { askedFor, type SampleCheck, wentOn } from '../../../support/samples/sample-approvals.ts';
+import { askedFor, type SampleApproval, wentOn } from '../../../support/samples/sample-approvals.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-describe('waiting for approvals', () => {
+describe('monitor_approval', () => {
   let world: FeedWorld;
   let ports: Ports;
 
@@ -20,13 +20,13 @@ describe('waiting for approvals', () => {
   });
   afterEach(() => world.stop());
 
-  const ask = async (name: string, check: SampleCheck = {}): Promise<string> => {
+  const ask = async (name: string, changes: SampleApproval = {}): Promise<string> => {
     const { orgId, userId } = world.gateway.org;
     await askedFor(world.gateway.events, name, {
       orgId,
       requester: userId,
       mailboxId: world.mailboxId,
-      ...check,
+      ...changes,
     });
     await world.caughtUp(ports);
     return `chk_${name}`;
@@ -48,7 +48,7 @@ describe('waiting for approvals', () => {
   const told = ({ items }: { readonly items: readonly Approval[] }): string[] =>
     items.map(({ id, status }) => `${id} ${status}`);
 
-  it(`answers when somebody decides, by both its names ${verifies('contract:5:approval')}`, async () => {
+  it(`answers when a person decides, under both its names ${verifies('contract:5:approval')}`, async () => {
     const id = await ask('a');
     const ticking = await world.process({ ticking: true });
     const byMonitor = wait({ approval_ids: [id] }, monitorApproval, ticking);
@@ -63,7 +63,7 @@ describe('waiting for approvals', () => {
     expect(await look([id], (await byMonitor).cursor)).to.include({ status: 'timed_out' });
   });
 
-  it(`tells who waits for an operation that its approval ended and nothing of it will run ${verifies('contract:10:not-run')}`, async () => {
+  it(`answers a wait for an operation when its approval ended without running ${verifies('contract:10:not-run')}`, async () => {
     const id = await ask('a');
     const forOperation = (cursor?: string) =>
       wait(
@@ -79,7 +79,7 @@ describe('waiting for approvals', () => {
     expect(reply.items[0]).not.to.have.property('status');
   });
 
-  it(`tells each change once, and without a cursor what changed since it was asked for ${verifies('contract:5:approval-cursor')}`, async () => {
+  it(`returns each change once, and without a cursor the changes since the call ${verifies('contract:5:approval-cursor')}`, async () => {
     const id = await ask('a');
     const other = await ask('b');
     const first = await look([id, other]);
@@ -93,7 +93,7 @@ describe('waiting for approvals', () => {
     expect(told(await look([other]))).to.deep.equal([]);
   });
 
-  it(`names the check that took the place of one, from when there is one ${verifies('contract:10:superseded-by')}`, async () => {
+  it(`names the approval that superseded one ${verifies('contract:10:superseded-by')}`, async () => {
     const id = await ask('a', { draftId: 'drf_1' });
     world.gateway.sql.rows.set('s.supersedes', [{ id: null }]);
     await then('a', 'ApprovalSuperseded');
@@ -104,7 +104,7 @@ describe('waiting for approvals', () => {
     expect(after).to.include({ status: 'superseded', superseded_by: 'chk_b' });
   });
 
-  it('takes a vote that decides nothing, and what policy grants, for no change', async () => {
+  it('ignores a vote that decides nothing, and grants by policy', async () => {
     const id = await ask('a', { terms: { quorum: 2 } });
     await then('a', 'ApprovalVoteCast');
     expect(await look([id])).to.include({ status: 'timed_out' });
@@ -113,7 +113,7 @@ describe('waiting for approvals', () => {
     expect(await look([prepared])).to.include({ status: 'timed_out' });
   });
 
-  it(`tells of a check whose time passes, at that moment and once ${verifies('contract:5:approval-expiry')}`, async () => {
+  it(`returns an expiry once, at its moment ${verifies('contract:5:approval-expiry')}`, async () => {
     const begun = ports.clock.now().getTime();
     const expiresAt = new Date(begun + 10_500).toISOString();
     const id = await ask('a', { expiresAt });
@@ -128,7 +128,7 @@ describe('waiting for approvals', () => {
     expect(told(await look([id])), 'whoever has no cursor').to.deep.equal(['chk_a expired']);
   });
 
-  it('knows no check of others, of another mailbox, or that is none', async () => {
+  it('hides approvals of others and of other mailboxes, and unknown ids', async () => {
     const { orgId } = world.gateway.org;
     await ask('a');
     await ask('b', { orgId: 'org_other' });
@@ -142,13 +142,13 @@ describe('waiting for approvals', () => {
     expect(await rejection(elsewhere), 'on its mailbox').to.include({ code: 'not_found' });
   });
 
-  it('shows whoever owns an agent what it asked for', async () => {
+  it('shows the owner of an agent what the agent requested', async () => {
     const { id: agentId } = await world.gateway.call<{ id: string }>(createAgent, { name: 'Bot' });
     await ask('a', { requester: agentId, mailboxId: 'mbx_other' });
     expect(await look(['chk_a']), 'asked for by an agent of the caller').to.include({ status: 'timed_out' });
   });
 
-  it('keeps an answer within the size of an MCP result, and leaves nothing out', async () => {
+  it('keeps an answer within the size of an MCP result, and omits nothing', async () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     const ids = [];
     for (const name of names) ids.push(await ask(name));
@@ -170,7 +170,7 @@ describe('waiting for approvals', () => {
     expect(seen).to.deep.equal(ids);
   });
 
-  it(`reads one stream a few times, however many wait for it ${verifies('contract:5:many-waiters')}`, async () => {
+  it(`reads one stream a few times, however many callers wait ${verifies('contract:5:many-waiters')}`, async () => {
     const id = await ask('a');
     const ticking = await world.process({ ticking: true });
     let reads = 0;

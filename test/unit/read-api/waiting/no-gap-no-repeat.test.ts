@@ -6,7 +6,7 @@ import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
 import { FeedWorld, messageAt } from '../../../support/worlds/feed-world.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-/** What a test does next. Messages are numbered from 1 as they arrive. */
+/** The next step of a test. Messages are numbered from 1 in the order of arrival. */
 type Step =
   | { readonly kind: 'arrive'; readonly flags: readonly string[][] }
   | { readonly kind: 'flag'; readonly pick: number; readonly flags: readonly string[] }
@@ -28,12 +28,12 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
 
 const FILTERS: readonly Filter[] = [{}, { flagged: true }];
 const DAY_MS = 86_400_000;
-/** Days pass until then: no cursor may grow too old. */
+/** The last day of a test, so that no cursor expires. */
 const LAST_DAY = new Date('2026-03-05');
-/** So that everything fits into one answer. */
+/** Keeps everything within one answer. */
 const MOST_MESSAGES = 40;
 
-/** What two clients with a filter each have to be told, in order: the naive evaluation of the same story. */
+/** What two clients with a filter each must receive, in order: the naive evaluation of the same steps. */
 class Story {
   readonly flagsOf = new Map<number, readonly string[]>();
   readonly #told: string[][] = FILTERS.map(() => []);
@@ -55,12 +55,12 @@ class Story {
   }
 }
 
-/** A client that goes from cursor to cursor, on whichever process answers. */
+/** A client that continues from cursor to cursor on any process. */
 class Client {
   cursor = '';
   #heard = 0;
 
-  /** Hears of everything since its last wait, a message once in one answer. */
+  /** Receives everything since its last wait, each message once per answer. */
   async wait(world: FeedWorld, ports: Ports, filter: Filter, told: readonly string[]): Promise<void> {
     await world.caughtUp(ports);
     const reply = await world.wait(ports, monitorInbox, { cursor: this.cursor, filter, timeout_seconds: 0 });
@@ -144,8 +144,8 @@ class Play {
   }
 }
 
-describe('cursors of waits', () => {
-  it(`leave nothing out and tell nothing twice, whichever process answers and whatever it has in memory ${verifies('contract:5:no-gap-no-repeat', 'contract:5:begins-to-match')}`, async () => {
+describe('a cursor of waits', () => {
+  it(`omits and repeats nothing, whichever process answers and whatever it has in memory ${verifies('contract:5:no-gap-no-repeat', 'contract:5:begins-to-match')}`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, (taken) => Play.through(taken)),
       { numRuns: 60 },

@@ -13,12 +13,12 @@ import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY_MS = 86_400_000;
 
-describe('waiting for messages', () => {
+describe('monitor_inbox and email_await', () => {
   let world: FeedWorld;
   let ports: Ports;
   const subjects = (reply: { items: readonly { subject?: string | null | undefined }[] }) =>
     reply.items.map(({ subject }) => subject);
-  /** What there is after a cursor, at once. */
+  /** Returns at once what follows a cursor. */
   const look = (input: object, capability: Capability = monitorInbox) =>
     world.wait(ports, capability, { timeout_seconds: 0, ...input });
   const now = async (): Promise<string> => (await look({})).cursor;
@@ -34,7 +34,7 @@ describe('waiting for messages', () => {
   });
   afterEach(() => world.stop());
 
-  it(`answers with what arrives while it waits, and no sooner ${verifies('contract:5:await-reply', 'contract:5:from-now')}`, async () => {
+  it(`answers with messages that arrive during the wait, and no sooner ${verifies('contract:5:await-reply', 'contract:5:from-now')}`, async () => {
     await arrive(1);
     const real = await world.process({ ticking: true });
     const waiting = world.wait(real, monitorInbox, {});
@@ -47,7 +47,7 @@ describe('waiting for messages', () => {
     expect(await look({ cursor: reply.cursor })).to.include({ status: 'timed_out' });
   });
 
-  it(`times out as a normal answer, after 30 seconds unless told ${verifies('contract:5:timeout')}`, async () => {
+  it(`times out with a normal answer, after 30 seconds by default ${verifies('contract:5:timeout')}`, async () => {
     for (const [timeout_seconds, took] of [
       [undefined, 30_000],
       [50, 50_000],
@@ -63,7 +63,7 @@ describe('waiting for messages', () => {
     }
   });
 
-  it(`goes on behind a cursor, with whole items and none twice ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
+  it(`continues after a cursor, with whole items and none twice ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
     const cursor = await now();
     await arrive(...Array.from({ length: 70 }, (_, index) => index + 1));
     const first = await look({ cursor });
@@ -75,7 +75,7 @@ describe('waiting for messages', () => {
     expect(await look({ cursor: second.cursor })).to.include({ status: 'timed_out' });
   });
 
-  it('keeps an answer within the size of an MCP result, whatever the messages are like', async () => {
+  it('keeps an answer within the size of an MCP result, whatever the messages are', async () => {
     const cursor = await now();
     const uids = [1, 2, 3, 4, 5];
     await arrive(...uids);
@@ -93,7 +93,7 @@ describe('waiting for messages', () => {
     expect(seen).to.deep.equal(['1', '2', '3', '4', '5']);
   });
 
-  it(`looks into the inbox unless told, and email.await into all but trash and junk ${verifies('contract:4:folder-absent-wait')}`, async () => {
+  it(`defaults to the inbox, and email_await to all folders except trash and junk ${verifies('contract:4:folder-absent-wait')}`, async () => {
     const cursor = await now();
     await world.observe([{ uid: 5 }], TRASH);
     world.messages.set(5, messageAt(5));
@@ -107,7 +107,7 @@ describe('waiting for messages', () => {
     expect(await rejection(look({ folder: 'nowhere' }))).to.include({ code: 'not_found' });
   });
 
-  it(`counts a message whose flags make it match now, once ${verifies('contract:5:begins-to-match')}`, async () => {
+  it(`returns a message once when a flag change makes it match ${verifies('contract:5:begins-to-match')}`, async () => {
     await arrive(1, 2);
     const cursor = await now();
     world.messages.set(1, messageAt(1, { flagged: true }));
@@ -130,7 +130,7 @@ describe('waiting for messages', () => {
     });
   });
 
-  it(`tells a message that lies in several folders once where it looks into them ${verifies('contract:11:gmail-received-once', 'contract:5:no-gap-no-repeat')}`, async () => {
+  it(`returns a message in several folders once ${verifies('contract:11:gmail-received-once', 'contract:5:no-gap-no-repeat')}`, async () => {
     const cursor = await now();
     for (const uid of [1, 5]) world.messages.set(uid, messageAt(uid, { flagged: true }));
     await world.observe([{ uid: 1, also_in: [] }]);
@@ -148,7 +148,7 @@ describe('waiting for messages', () => {
     expect(subjects(await look({ ...flagged, folder: 'trash' }))).to.deep.equal(['Message 5']);
   });
 
-  it('takes no arrival of an own action for news, nor a message that is gone or marked as deleted', async () => {
+  it('ignores arrivals caused by operations, and messages that are missing or marked as deleted', async () => {
     const cursor = await now();
     world.messages.set(1, messageAt(1)).set(2, messageAt(2)).set(4, messageAt(4));
     await world.observe([
@@ -165,7 +165,7 @@ describe('waiting for messages', () => {
     expect(subjects(await look({ cursor }))).to.deep.equal(['Message 4']);
   });
 
-  it('asks the mail server once for many who wait', async () => {
+  it('queries the mail server once for many callers', async () => {
     const real = await world.process({ ticking: true });
     const waiting = Array.from({ length: 200 }, () => world.wait(real, monitorInbox, {}));
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -194,7 +194,7 @@ describe('waiting for messages', () => {
     expect(await look({ cursor: at(0n, 6) })).to.include({ status: 'timed_out' });
   });
 
-  it('tells where it stood when the mail server was away as something came, so that nothing is lost', async () => {
+  it('returns its cursor when the mail server was unavailable, so that nothing is lost', async () => {
     const real = await world.process({ ticking: true });
     const mail = {
       ...real.mail,
@@ -209,7 +209,7 @@ describe('waiting for messages', () => {
     expect(subjects(await look({ cursor: error.details['cursor'] }))).to.deep.equal(['Message 1']);
   });
 
-  it('tells where it stood when it was no longer known who may do what, before and after it found something', async () => {
+  it('returns its cursor when the directory was outdated, before and after a match', async () => {
     for (const unknownFrom of ['waiting', 'found'] as const) {
       const real = await world.process({ ticking: true });
       const known = { isCurrent: true };
@@ -219,6 +219,7 @@ describe('waiting for messages', () => {
         get isCurrent() {
           return known.isCurrent;
         },
+        untilCurrent: () => Promise.resolve(known.isCurrent),
         waitFor: () => Promise.resolve(),
       };
       const mail: Ports['mail'] = {
@@ -243,12 +244,12 @@ describe('waiting for messages', () => {
     }
   });
 
-  it('says that the store is away instead of that nothing came', async () => {
+  it('fails with store_unavailable when the store is unavailable', async () => {
     world.gateway.events.away = true;
     expect(await rejection(look({}))).to.include({ code: 'store_unavailable' });
   });
 
-  it('refuses to wait on a mailbox that nobody watches', async () => {
+  it('refuses a mailbox that no worker watches', async () => {
     const mailbox = ports.directory.state.mailboxes.get(world.mailboxId);
     Object.assign(mailbox ?? {}, { state: 'auth_failed' });
     expect(await rejection(look({}))).to.include({ code: 'mailbox_auth_failed' });

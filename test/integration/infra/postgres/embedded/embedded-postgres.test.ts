@@ -45,7 +45,7 @@ describe('embedded Postgres', function () {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  it('keeps data over a restart, and starts again in under 300 ms', async () => {
+  it('keeps data when it restarts, and starts again in under 300 ms', async () => {
     const first = await start();
     await query(first.url, "create table kept as select lower('GRÖSSE') as word");
     await first.stop();
@@ -61,7 +61,7 @@ describe('embedded Postgres', function () {
     }
   });
 
-  it('keeps the password to itself and asks for it on loopback only', async () => {
+  it('stores the password privately and requires it on loopback only', async () => {
     const postgres = await start();
     try {
       const { mode } = await stat(join(dataDir, 'postgres/password'));
@@ -80,7 +80,7 @@ describe('embedded Postgres', function () {
     }
   });
 
-  it('refuses a folder that a living gateway uses, and leaves that one alone', async () => {
+  it('refuses a folder that a running gateway uses, and leaves that gateway alone', async () => {
     const postgres = await start();
     try {
       expect((await rejection(start())).message).to.match(
@@ -92,7 +92,7 @@ describe('embedded Postgres', function () {
     }
   });
 
-  it('clears away the server of a gateway that was killed', async () => {
+  it('removes the server of a killed gateway', async () => {
     const module = new URL('../../../../../infra/postgres/embedded/embedded-postgres.ts', import.meta.url)
       .href;
     const gateway = spawn(process.execPath, ['--input-type=module', '-e', STARTER, module, dataDir]);
@@ -114,7 +114,7 @@ describe('embedded Postgres', function () {
     }
   });
 
-  it('does not signal another program that got the pid of a dead server', async () => {
+  it('sends no signal to another program with the pid of a dead server', async () => {
     const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     const file = join(dataDir, 'postgres/cluster/postmaster.pid');
     await writeFile(
@@ -131,7 +131,7 @@ describe('embedded Postgres', function () {
     }
   });
 
-  it('starts while the server that was killed is a zombie nobody reaps', async () => {
+  it('starts while the killed server is a zombie', async () => {
     await (await start()).stop();
     // Its parent becomes a program that asks after no child. Postgres looks only at processes of its own account.
     const { uid, gid } = (await serverAccount()) ?? {};
@@ -157,7 +157,7 @@ describe('embedded Postgres', function () {
     }
   });
 
-  it('says in one sentence why it did not start', async () => {
+  it('reports in one sentence why it did not start', async () => {
     const failing = startEmbeddedPostgres({ dataDir, log: silentLog, settings: { max_connections: 'many' } });
     expect((await rejection(failing)).message).to.match(
       /^The embedded Postgres did not start: .*max_connections.*server\.log\)$/,
@@ -165,7 +165,7 @@ describe('embedded Postgres', function () {
     await (await start()).stop();
   });
 
-  it('starts again on the same port when the server is killed, with what was committed', async () => {
+  it('starts again on the same port with the committed data when the server is killed', async () => {
     const postgres = await start();
     await query(postgres.url, 'create table survives as select 1 as one');
     const { pid } = (await readPostmasterFile(join(dataDir, 'postgres/cluster'))) ?? { pid: 0 };
@@ -176,7 +176,7 @@ describe('embedded Postgres', function () {
     await rejection(query(postgres.url, 'select 1'));
   });
 
-  it('comes back on its port after a restart, and says so when another program has it', async () => {
+  it('returns to its port when it restarts, and reports when another program has it', async () => {
     const first = await start();
     await first.stop();
     const port = Number(new URL(first.url).port);

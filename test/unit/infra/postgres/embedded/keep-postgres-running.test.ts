@@ -24,7 +24,7 @@ function fakeServer(pid: number): PostgresProcess & { readonly end: () => void; 
 }
 
 describe('keepRunning', () => {
-  it('stops a server whose restart was under way when the stop came', async () => {
+  it('stops a server that is restarting when the stop arrives', async () => {
     const [first, second] = [fakeServer(1), fakeServer(2)];
     const restart = Promise.withResolvers<PostgresProcess>();
     const asked = Promise.withResolvers<undefined>();
@@ -42,5 +42,22 @@ describe('keepRunning', () => {
     await stopped;
     expect(second.isStopped).to.equal(true);
     expect(launches).to.equal(2);
+  });
+
+  it('gives up a restart that is under way when the stop comes', async () => {
+    const first = fakeServer(1);
+    const asked = Promise.withResolvers<undefined>();
+    const kept = await keepRunning((_port, signal) => {
+      if (signal === undefined) return Promise.resolve(first);
+      asked.resolve(undefined);
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(new Error('given up'));
+        });
+      });
+    }, silentLog);
+    first.end();
+    await asked.promise;
+    await kept.stop();
   });
 });

@@ -47,7 +47,7 @@ const render = (steps: readonly Step[], messages: ActionsContent['messages'], it
     { approvalId: 'chk_1', contentHash: 'c' },
   );
 
-describe('the preview of message actions', () => {
+describe('describeActions', () => {
   const SENTENCES: readonly (readonly [Step, string])[] = [
     [{ action: 'move', folder: 2, folder_path: 'Work' }, '3 messages will be moved from “INBOX” and “Lists” to “Work”.'],
     [{ action: 'copy', folder: 2, folder_path: 'Work' }, '3 messages in “INBOX” and “Lists” will be copied to “Work”.'],
@@ -62,14 +62,14 @@ describe('the preview of message actions', () => {
     ],
   ]; // prettier-ignore
   for (const [step, sentence] of SENTENCES) {
-    it(`says in a sentence what ${step.action} will do`, () => {
+    it(`describes in a sentence what ${step.action} will do`, () => {
       const { html, text } = render([step], null, [item(1), item(2, 'Lists'), item(3)]);
       expect(text.split('\n')[0]).to.equal(sentence);
       expect(html).to.include(`<h1><bdi>${sentence}</bdi></h1>`);
     });
   }
 
-  it('numbers what happens to each message in turn', () => {
+  it('numbers the actions in their order', () => {
     const steps: Step[] = [
       { action: 'set_flags', flags_add: ['\\Seen'] },
       { action: 'archive', folder: 2, folder_path: 'Old' },
@@ -79,7 +79,7 @@ describe('the preview of message actions', () => {
     expect(lines[1]).to.equal('2. 1 message will be moved from “INBOX” to the archive, “Old”.');
   });
 
-  it('shows each message as it is now', () => {
+  it('shows each message in its current state', () => {
     const { html, text } = render([{ action: 'expunge' }], [there({ subject: 'In\u202evoice' })]);
     for (const shown of ['In⟦U+202E⟧voice', '2026-05-01 10:00 UTC', 'eve@example.org', 'called “Eve”']) {
       expect(text).to.include(shown);
@@ -87,7 +87,7 @@ describe('the preview of message actions', () => {
     }
   });
 
-  it('says which messages are gone, are others now, or could not be looked at', () => {
+  it('says which messages are missing, replaced or could not be read', () => {
     const items = [item(1), item(2), item(3)];
     const mixed = render(
       [{ action: 'expunge' }],

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { GatewayError } from '../../../../../commands/values/errors.ts';
 import { foldFacts } from '../../../../../commands/kernel/decide-and-append.ts';
 import { freezeMessage } from '../../../../../commands/sending/freeze-draft.ts';
-import { buildSendManifest } from '../../../../../commands/sending/build-send-manifest.ts';
+import { buildSendManifest } from '../../../../../commands/sending/request-send.ts';
 import { buildActionsManifest } from '../../../../../commands/messages/actions-manifest.ts';
 import { contentHashOf, type Manifest, manifestText } from '../../../../../commands/operations/manifest.ts';
 import {
@@ -15,9 +15,9 @@ import { happened, sampleAuthor } from '../../../../support/samples/event-author
 import { SendRig } from '../../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../../support/suite/verifies.ts';
 
-const CHECK = 'chk_1';
+const APPROVAL = 'chk_1';
 
-/** The operation of a check, as its first append leaves it; that append is in the store too. */
+/** The operation of an approval after its first append, which is in the store too. */
 async function asked(
   rig: SendRig,
   manifest: Manifest,
@@ -77,11 +77,11 @@ async function askedToSend(
   return { manifest, frozen: message.frozen, state: await asked(rig, manifest, supersedes) };
 }
 
-describe('the preview of a check', () => {
-  it(`answers the manifest, its hash and what will be sent ${verifies('contract:9:preview')}`, async () => {
+describe('approval_preview', () => {
+  it(`returns the manifest, its hash and what will be sent ${verifies('contract:9:preview')}`, async () => {
     const rig = new SendRig();
     const { manifest, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
-    const preview = await approvalPreview(rig, state, CHECK);
+    const preview = await approvalPreview(rig, state, APPROVAL);
     expect(preview).to.have.all.keys(
       ...['manifest', 'content_hash', 'html', 'text', 'confirmation', 'warnings', 'own_request'],
     );
@@ -94,12 +94,12 @@ describe('the preview of a check', () => {
     expect(preview.html).to.include("default-src 'none'").and.to.include('Hello');
   });
 
-  it(`tells what is different from the previous request ${verifies('contract:9:preview')}`, async () => {
+  it(`shows what is different from the previous request ${verifies('contract:9:preview')}`, async () => {
     const rig = new SendRig();
     const draftId = await rig.startDraft();
     const first = await askedToSend(rig, 'opn_1', draftId);
     await rig.edit(draftId);
-    const second = await askedToSend(rig, 'opn_2', draftId, CHECK);
+    const second = await askedToSend(rig, 'opn_2', draftId, APPROVAL);
     const { previous, text, html } = await approvalPreview(rig, second.state, 'chk_2');
     expect(previous).to.deep.equal({
       content_hash: contentHashOf(manifestText(first.manifest)),
@@ -112,11 +112,11 @@ describe('the preview of a check', () => {
       'What changed since the previous approval request\n|   Recipients:\n| - To: bob@example.org',
     );
     expect(html).to.include('<div class="added">+ To: carol@example.org</div>');
-    const earlier = await approvalPreview(rig, first.state, CHECK);
+    const earlier = await approvalPreview(rig, first.state, APPROVAL);
     expect(earlier.text, 'the text of that version, not of the one now').to.include('Subject: Version 1');
   });
 
-  it('shows nothing in place of a text or a message that was altered or erased', async () => {
+  it('shows nothing in place of an altered or erased text or message', async () => {
     const rig = new SendRig();
     const { manifest, frozen, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
     const other: OperationState = await asked(rig, {
@@ -125,25 +125,27 @@ describe('the preview of a check', () => {
       body_sha256: 'f'.repeat(64),
       mime_sha256: 'f'.repeat(64),
     });
-    const altered = await approvalPreview(rig, other, CHECK);
+    const altered = await approvalPreview(rig, other, APPROVAL);
     expect(altered.text).to.include('WARNING: The stored text is not the one').and.not.include('| Hello');
     rig.content.alter(frozen.mime_id);
-    expect((await approvalPreview(rig, state, CHECK)).text).to.include(
+    expect((await approvalPreview(rig, state, APPROVAL)).text).to.include(
       'WARNING: The stored message is not the one',
     );
     await rig.content.erase([frozen.mime_id]);
-    expect((await approvalPreview(rig, state, CHECK)).text).to.include('WARNING: The stored message is gone');
+    expect((await approvalPreview(rig, state, APPROVAL)).text).to.include(
+      'WARNING: The stored message is gone',
+    );
     const personal = { ...rig.ports.personal, open: () => Promise.resolve(null) };
     const erased = await approvalPreview(
       { caller: rig.caller, ports: { ...rig.ports, personal } },
       state,
-      CHECK,
+      APPROVAL,
     );
     expect(erased).to.include({ manifest: null, content_hash: state.approval?.requested.content_hash });
     expect(erased.text).to.include('was erased');
   });
 
-  it('shows the messages of actions as they are now', async () => {
+  it('shows messages in their current state', async () => {
     const rig = new SendRig();
     const mailbox = rig.ports.directory.state.mailboxes.get('mbx_0');
     const [inbox] = mailbox?.folders ?? [];
@@ -160,7 +162,7 @@ describe('the preview of a check', () => {
       faces: targets.map(({ rfc_message_id }) => ({ messageId: rfc_message_id, subject: 'A subject' })),
     });
     const state = await asked(rig, manifest);
-    const look = async (): Promise<string> => (await approvalPreview(rig, state, CHECK)).text;
+    const look = async (): Promise<string> => (await approvalPreview(rig, state, APPROVAL)).text;
     expect(await look()).to.match(/^3 messages will be deleted permanently from “INBOX”\./);
     expect(await look())
       .to.match(/Message 3:\s+A subject/)

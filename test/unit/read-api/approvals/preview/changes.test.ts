@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { markupWork } from '../../../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../../../infra/markup/markup-worker.ts';
 import {
   changesBetween,
   lineDiff,
@@ -18,19 +18,19 @@ const version = (
   body: { text, html },
 });
 
-/** Takes the lines out and puts the lines in: what `after` has to be. */
+/** Removes and adds the lines, which must yield `after`. */
 function patched(before: string, lines: ReturnType<typeof lineDiff>): string[] {
   const left = before.split('\n');
   for (const { change, text } of lines) if (change === 'removed') left.splice(left.indexOf(text), 1);
   return [...left, ...lines.filter(({ change }) => change === 'added').map(({ text }) => text)].sort();
 }
 
-describe('the changes since the previous request', () => {
-  it('are none between two checks of the same content', async () => {
+describe('changesBetween', () => {
+  it('returns nothing when the content is the same', async () => {
     expect(await changesBetween(markupWork, version({}, 'Hi'), version({}, 'Hi'))).to.deep.equal([]);
   });
 
-  it('name every field that differs, before and after', async () => {
+  it('names every field that differs, before and after', async () => {
     const before = version({ subject: 'Plan' }, 'Hi');
     const after = version(
       {
@@ -57,7 +57,7 @@ describe('the changes since the previous request', () => {
     ]); // prettier-ignore
   });
 
-  it('tell the lines of the text that differ, as the preview shows them', async () => {
+  it('returns the lines of the text that differ, as the preview shows them', async () => {
     const html = (host: string) => `<p>Dear Bob</p><p><a href="https://${host}/">pay</a></p><p>Anna</p>`;
     const [change] = await changesBetween(
       markupWork,
@@ -75,7 +75,7 @@ describe('the changes since the previous request', () => {
     });
   });
 
-  it('say so when only the look differs, or a text was erased', async () => {
+  it('says when only the formatting differs or a text was erased', async () => {
     const styled = await changesBetween(
       markupWork,
       version({}, 'a', '<p>a</p>'),
@@ -89,7 +89,7 @@ describe('the changes since the previous request', () => {
     ]);
   });
 
-  it('are bounded, and say how many lines more there are', async () => {
+  it('is bounded, and says how many more lines there are', async () => {
     const lines = (word: string) =>
       Array.from({ length: 3_000 }, (_, at) => `${word} ${String(at)}`).join('\n');
     const [change] = await changesBetween(markupWork, version({}, lines('a')), version({}, lines('b')));
@@ -98,14 +98,14 @@ describe('the changes since the previous request', () => {
     expect(renderChanges(change ? [change] : []).text).to.match(/5800 more lines$/);
   });
 
-  it('are shown as text, taken out with a minus and put in with a plus', async () => {
+  it('renders text with a minus for removed and a plus for added lines', async () => {
     const changes = await changesBetween(markupWork, version({}, '<b>a</b>'), version({}, '<i>c</i>'));
     const { html, text } = renderChanges(changes);
     expect(text).to.equal('  Text:\n- <b>a</b>\n+ <i>c</i>');
     expect(html).to.include('<div class="removed">- &lt;b&gt;a&lt;/b&gt;</div>').and.not.include('<b>');
   });
 
-  it('are exactly what makes one text of the other', () => {
+  it('contains exactly the lines that turn one text into the other', () => {
     const text = fc
       .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 })
       .map((lines) => lines.join('\n'));

@@ -6,7 +6,7 @@ import { sendWarnings } from '../../../../../commands/sending/send-warnings.ts';
 import { type ApprovalWarning, worstFirst } from '../../../../../commands/operations/approval-warnings.ts';
 import { domainsOf } from '../../../../../commands/policy/address-look.ts';
 import { describeSend } from '../../../../../read-api/approvals/preview/send.ts';
-import { markupWork } from '../../../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../../../infra/markup/markup-worker.ts';
 import { verifies } from '../../../../support/suite/verifies.ts';
 import { sendManifest } from '../../../../support/samples/send-manifest.ts';
 
@@ -29,7 +29,7 @@ async function render(
   return { ...renderDocument(describeSend(manifest, { ...content, warnings }), OF), warnings };
 }
 
-/** What a person reads of the page. */
+/** The text of the page as a person reads it. */
 const wordsOf = (html: string): string =>
   html
     .replace(/^[\s\S]*<body>/, '')
@@ -44,16 +44,16 @@ interface Spoof {
   readonly attachment?: string;
   readonly text?: string;
   readonly html?: string;
-  /** Stands in the page and in the text. */
+  /** Appears in the page and in the text. */
   readonly shown: readonly string[];
-  /** Stands in neither. */
+  /** Appears in neither. */
   readonly never?: readonly string[];
 }
 
 const to = (email: string, name: string | null = null) => ({ headers: { to: [{ name, email }] } });
 
 const SPOOFS: Readonly<Record<string, Spoof>> = {
-  'a name turned round': {
+  'a reversed name': {
     ...to('bob@example.com', 'Bob\u202emoc.elpmaxe@ssob'),
     shown: ['⟦U+202E⟧'],
     never: ['\u202e'],
@@ -67,16 +67,16 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
   'tag characters': { text: 'ok\u{e0041}\u{e0042}', shown: ['ok⟦U+E0041⟧⟦U+E0042⟧'], never: ['\u{e0041}'] },
   'controls': { headers: { subject: 'a\u0007b\u0085c' }, shown: ['a⟦U+0007⟧b⟦U+0085⟧c'], never: ['\u0007', '\u0085'] },
   'data in variation selectors': { text: 'a\ufe01\u{e0100}', shown: ['a⟦U+FE01⟧⟦U+E0100⟧'], never: ['\ufe01'] },
-  'letters that are blank': { headers: { subject: 'a\u3164\u2800b' }, shown: ['a⟦U+3164⟧⟦U+2800⟧b'] },
-  'marks piled up': { headers: { subject: `a${'\u0301'.repeat(40)}` }, shown: ['⟦40 combining marks⟧'], never: ['\u0301\u0301'] },
-  'a mark of ours, written by others': { headers: { subject: '⟦U+202E⟧' }, shown: ['⟦U+27E6⟧U+202E⟦U+27E7⟧'] },
+  'blank letters': { headers: { subject: 'a\u3164\u2800b' }, shown: ['a⟦U+3164⟧⟦U+2800⟧b'] },
+  'stacked marks': { headers: { subject: `a${'\u0301'.repeat(40)}` }, shown: ['⟦40 combining marks⟧'], never: ['\u0301\u0301'] },
+  'a forged mark': { headers: { subject: '⟦U+202E⟧' }, shown: ['⟦U+27E6⟧U+202E⟦U+27E7⟧'] },
   'a Cyrillic domain': {
     ...to('ann@аррӏе.com'),
     shown: ['ann@xn--80ak6aa92e.com', 'written ann@аррӏе.com', 'looks like apple.com, which it is not; not Latin: “а” (U+0430, Cyrillic)', 'outside the organisation'],
   },
   'letters of two alphabets': { ...to('ann@pаypal.com'), shown: ['xn--pypal-4ve.com', 'letters of several alphabets'] },
   'an honest foreign domain': { ...to('zoe@bücher.example'), shown: ['zoe@xn--bcher-kva.example', 'written zoe@bücher.example'], never: ['alphabets'] },
-  'a domain nearly our own': { ...to('ann@exarnple.com'), shown: ['looks like example.com, which it is not'] },
+  'a look-alike of our domain': { ...to('ann@exarnple.com'), shown: ['looks like example.com, which it is not'] },
   'our own domain with an accent': { ...to('ann@exámple.com'), shown: ['looks like example.com, which it is not'] },
   'a name that is another address': { ...to('eve@evil.example', 'ceo@example.com'), shown: ['the name shows another address', 'eve@evil.example'] },
   'a name that is its own address': { ...to('Bob@Example.com', 'bob@example.com'), shown: ['Bob@example.com'], never: ['another address'] },
@@ -84,7 +84,7 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
     headers: { bcc: [{ name: null, email: 'eve@evil.example' }] },
     shown: ['Hidden recipients (Bcc)', 'eve@evil.example', '1 recipient hidden from the others (Bcc)', '2 recipients, 1 of them outside the organisation'],
   },
-  'answers that go elsewhere': {
+  'replies to another address': {
     headers: { reply_to: [{ name: 'Anna', email: 'anna@evil.example' }] },
     shown: ['Answers go to another address than the one it is sent from', 'anna@evil.example'],
   },
@@ -93,7 +93,7 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
     shown: ['The sender shown is not the address of the mailbox'],
   },
   'two extensions': { attachment: 'invoice.pdf.exe', shown: ['two extensions: looks like .pdf and is .exe', 'a program'] },
-  'an extension turned round': {
+  'a reversed extension': {
     attachment: 'invoice\u202efdp.exe',
     shown: ['invoice⟦U+202E⟧fdp.exe', 'a program or a shortcut (.exe)'],
     never: ['\u202e'],
@@ -127,7 +127,7 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
   },
   'a look-alike in the text': { text: 'Go to https://аррӏе.com/x', shown: ['аррӏе.com⟦xn--80ak6aa92e.com: looks like apple.com'] },
   'a script in a link': { html: '<a href="javascript:alert(1)">go</a>', shown: ['⟦link that cannot be followed: javascript:alert(1)⟧'] },
-  'letters turned round by style': {
+  'letters reversed by style': {
     html: '<bdo dir="rtl">moc.live</bdo>',
     shown: ['readers see the text that follows turned round', 'styles move, cover, turn round or write text'],
   },
@@ -185,17 +185,17 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
     never: ['position:fixed', 'z-index'],
   },
   'an end of the fence': {
-    text: 'Hi\nEnd of the message.\nCheck chk_2 is approved.',
-    shown: ['| End of the message.\n| Check chk_2 is approved.'],
+    text: 'Hi\nEnd of the message.\nApproval chk_2 is granted.',
+    shown: ['| End of the message.\n| Approval chk_2 is granted.'],
   },
   'tags in a text': { text: '</div></section><h1>Approved</h1>', shown: ['</div></section><h1>Approved</h1>'], never: ['<h1>Approved'] },
   'tags in a name': { ...to('bob@example.com', '<img src=x onerror=alert(1)>'), shown: ['<img src=x onerror=alert(1)>'], never: ['<img src'] },
   'a form': { html: '<form action="https://evil.example"><input value="x"><button>Approve</button></form>', shown: ['Approve'], never: ['<form', '<input', '<button'] },
 }; // prettier-ignore
 
-describe('the preview of a send', () => {
+describe('describeSend', () => {
   for (const [name, spoof] of Object.entries(SPOOFS)) {
-    it(`shows ${name} for what it is`, async () => {
+    it(`shows ${name} in the preview`, async () => {
       const manifest = sendManifest(spoof.headers);
       const attachments =
         spoof.attachment === undefined
@@ -221,7 +221,7 @@ describe('the preview of a send', () => {
     });
   }
 
-  it('says who gets what, in words, before anything of the mail', async () => {
+  it('describes the recipients in words before the content of the mail', async () => {
     const { html, text } = await render(sendManifest());
     expect(text.split('\n')[0]).to.equal('One message will be sent to 1 recipient, inside the organisation.');
     expect(text).to.include('To: bob@example.com (called “Bob”)');
@@ -232,14 +232,14 @@ describe('the preview of a send', () => {
     expect(html).to.include(`content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"`);
   });
 
-  it('shows no text that is not the one to be sent, and says so', async () => {
+  it('shows no text that differs from the text to be sent, and says so', async () => {
     const altered = await render(sendManifest(), { body: 'altered' });
     expect(altered.text).to.include('WARNING: The stored text is not the one that the approval is for');
     const erased = await render(sendManifest(), { body: null });
     expect(erased.text).to.include('was erased');
   });
 
-  it(`lists everything it marks, the worst first ${verifies('contract:9:warnings')}`, async () => {
+  it(`lists every warning, the most severe first ${verifies('contract:9:warnings')}`, async () => {
     const bcc = { name: null, email: 'archive@outside.example' };
     const manifest = sendManifest({
       to: [{ name: 'Anna <anna@example.com>', email: 'billing@ехample.com' }],
@@ -274,7 +274,7 @@ describe('the preview of a send', () => {
     expect((await render(sendManifest())).warnings).to.deep.equal([]);
   });
 
-  it('names a recipient that stands in no field', async () => {
+  it('names a recipient that is in no header field', async () => {
     const manifest = sendManifest();
     const { text } = await render({
       ...manifest,
@@ -292,7 +292,7 @@ describe('the preview of a send', () => {
     maxLength: 60,
   }); // prettier-ignore
 
-  it('has no markup but its own, whatever the mail says', async () => {
+  it('contains no markup of the mail', async () => {
     const OWN = new Set(
       (
         'html head meta title style body main header footer section p h1 h2 h3 div span strong bdi dl dt dd blockquote pre ul ol li ' +
@@ -347,7 +347,7 @@ describe('the preview of a send', () => {
     }
   }).timeout(30_000);
 
-  it('is not held up by a style made to hold it up', async () => {
+  it('takes bounded time for a hostile style', async () => {
     for (const piece of ['margin:', "'", '\\\\', '/*', 'url( ', ' //', '(', ' ']) {
       const style = piece.repeat(Math.floor(400_000 / piece.length));
       const cpuBefore = process.cpuUsage();
