@@ -11,18 +11,21 @@ const AccountRegistered = defineEvent({
   type: 'AccountRegistered',
   summary: 'An account was created for a person.',
   data: z.object({ email: sealedText, name: sealedText }),
+  webhook: null,
 });
 
 export const EmailReserved = defineEvent({
   type: 'EmailReserved',
   summary: 'An e-mail address was reserved for one account; the stream is named by an HMAC of the address.',
   data: z.object({ owner_id: z.string() }),
+  webhook: null,
 });
 
 const PasswordSet = defineEvent({
   type: 'PasswordSet',
   summary: 'A person got a new password. Its hash is stored in the vault, never in an event.',
   data: z.object({ by: z.enum(['setup', 'link', 'change']) }),
+  webhook: null,
 });
 
 export const accountEvents = [AccountRegistered, PasswordSet] as const;

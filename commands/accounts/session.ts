@@ -27,12 +27,14 @@ const SessionStarted = defineEvent({
     stepped_up_until: instant,
   }),
   upcasters: [verifierInClear],
+  webhook: null,
 });
 
 const SessionSteppedUp = defineEvent({
   type: 'SessionSteppedUp',
   summary: 'A person confirmed the password within a session.',
   data: z.object({ user_id: z.string(), until: instant }),
+  webhook: null,
 });
 
 const END_REASONS = ['logout', 'revoked', 'password_changed', 'too_many'] as const;
@@ -42,6 +44,7 @@ const SessionEnded = defineEvent({
   type: 'SessionEnded',
   summary: 'A session was ended before it expired; requests with it are refused.',
   data: z.object({ user_id: z.string(), reason: z.enum(END_REASONS) }),
+  webhook: null,
 });
 
 export const sessionEvents = [SessionStarted, SessionSteppedUp, SessionEnded] as const;

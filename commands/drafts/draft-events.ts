@@ -7,6 +7,7 @@ import { DRAFT_KINDS } from '../operations/draft-shape.ts';
 import { defineEvent, type Upcaster } from '../values/event.ts';
 import { instant, sealedOr, sealedText } from '../values/event-fields.ts';
 import { SMTP_PHASES } from '../ports/submission-port.ts';
+import { mailboxOf, type PublishedEvent, TOLD } from '../values/webhook-event.ts';
 
 /** An attachment by reference: bytes uploaded here, or a part of a received message. Its name is in the sealed content. */
 export const AttachmentReference = z.object({
@@ -49,41 +50,58 @@ const threadingInClear: Upcaster = ({ in_reply_to, references, ...data }) => {
   return { ...data, threading: isNone ? null : { clear: { in_reply_to, references } } };
 };
 
-/**
- * The id that the request's claim chose (`RequestClaimed.target_id`). A repeat of the request finds its
- * change by this id.
- */
+/** The id that the request's claim chose (`RequestClaimed.target_id`): a repeat of the request finds its change by it. */
 const claimId = z.string().optional();
+
+/** What webhooks say of every event of a draft. */
+const DraftTold = z.object({ draft_id: TOLD.draftId, mailbox_id: TOLD.mailboxId });
+const draftTold = (event: PublishedEvent<unknown>): z.input<typeof DraftTold> => ({
+  draft_id: event.subject,
+  mailbox_id: mailboxOf(event),
+});
+const VersionTold = DraftTold.extend({ version: z.int().describe('The version of the draft.') });
+
+const sourceMessageId = z.string().nullable().describe('The message it answers or forwards.');
 
 export const DraftStarted = defineEvent({
   type: 'DraftStarted',
-  publicName: 'draft.created',
   summary: 'A draft was begun: new, or as an answer to or a forward of a message.',
   data: z.object({
     mailbox_id: z.string(),
     kind: z.enum(DRAFT_KINDS),
-    source_message_id: z.string().nullable(),
+    source_message_id: sourceMessageId,
     /** JSON of `Threading`, sealed under the mailbox's key; null when it refers to no message. */
     threading: sealedOr(Threading).nullable(),
     draft: DraftVersion,
   }),
   upcasters: [threadingInClear],
+  webhook: {
+    type: 'draft.created',
+    data: VersionTold.extend({ kind: z.enum(DRAFT_KINDS), source_message_id: sourceMessageId }),
+    adds: (event) => ({ ...draftTold(event), version: event.data.draft.version }),
+  },
 });
 
 export const DraftEdited = defineEvent({
   type: 'DraftEdited',
-  publicName: 'draft.updated',
   summary: 'A draft was changed; the version before it stays in the stream.',
   data: z.object({ draft: DraftVersion, claim_id: claimId }),
   // The hashes of the attachments moved into the envelope.
   upcasters: [(data) => data],
+  webhook: {
+    type: 'draft.updated',
+    data: VersionTold.describe('A draft was changed.'),
+    adds: (event) => ({ ...draftTold(event), version: event.data.draft.version }),
+  },
 });
+
+const discardReason = z.enum(['caller', 'mailbox_removed']).describe('A caller, or its mailbox was removed.');
 
 export const DraftDiscarded = defineEvent({
   type: 'DraftDiscarded',
-  publicName: 'draft.discarded',
   summary: 'A draft was thrown away unsent; a send that waited for its next attempt ends with it.',
-  data: z.object({ reason: z.enum(['caller', 'mailbox_removed']), claim_id: claimId }),
+  data: z.object({ reason: discardReason, claim_id: claimId }),
+  webhook: { type: 'draft.discarded', data: DraftTold.extend({ reason: discardReason }), adds: draftTold },
 });
 
 export const DraftFrozen = defineEvent({
@@ -111,6 +129,7 @@ export const DraftFrozen = defineEvent({
     approval_id: z.string().optional(),
   }),
   upcasters: [messageIdInClear],
+  webhook: null,
 });
 
 /** Why a draft left review without an edit: the end of its approval, or no approval was requested. */
@@ -126,9 +145,9 @@ export type Release = (typeof RELEASES)[number];
 
 export const DraftReleased = defineEvent({
   type: 'DraftReleased',
-  publicName: 'draft.released',
   summary: 'The approval of a draft ended and nothing was sent: the draft is open again.',
   data: z.object({ operation_id: z.string(), why: z.enum(RELEASES) }),
+  webhook: null,
 });
 
 /** A recipient that the server refused; address and response are sealed under the mailbox's key. */
@@ -143,6 +162,7 @@ export const SendScheduled = defineEvent({
   type: 'SendScheduled',
   summary: 'The frozen message is held back until the time named; until then the draft can be discarded.',
   data: z.object({ operation_id: z.string(), commit_at: instant }),
+  webhook: null,
 });
 
 export const SendStarted = defineEvent({
@@ -159,6 +179,7 @@ export const SendStarted = defineEvent({
     /** The `Date` header of this attempt; not part of the hash. */
     date: instant,
   }),
+  webhook: null,
 });
 
 export const SendDataBegun = defineEvent({
@@ -166,6 +187,7 @@ export const SendDataBegun = defineEvent({
   summary:
     'The server took the envelope; the message goes out next. Without an outcome it may have been sent.',
   data: z.object({ operation_id: z.string(), attempt: z.int(), rejected: z.array(RejectedRecipient) }),
+  webhook: null,
 });
 
 export const SendPostponed = defineEvent({
@@ -182,31 +204,39 @@ export const SendPostponed = defineEvent({
     /** The approval that commits it again; absent without an approval. */
     approval_id: z.string().optional(),
   }),
+  webhook: null,
 });
+
+/** The source of an outcome: the server's answer, a Sent copy that was found, the gateway, or a person's decision. */
+const sentKnownBy = z.enum(['server', 'sent_folder', 'person']);
+const failureKnownBy = z.enum(['server', 'gateway', 'person']);
+
+/** What webhooks say of every end of a send. */
+const SendTold = DraftTold.extend({ operation_id: TOLD.operationId });
+const RejectedTold = z.int().describe('How many recipients the mail server refused.');
 
 export const DraftSent = defineEvent({
   type: 'DraftSent',
-  publicName: 'draft.sent',
   summary: 'The mail server took the message for at least one recipient.',
   data: z.object({
     operation_id: z.string(),
-    /**
-     * The Message-ID that the server gave the message instead; null where the server named none, and always
-     * in version 1.
-     */
+    /** The Message-ID that the server gave it instead; null where it named none, and always in version 1. */
     rfc_message_id: sealedMessageId.nullable(),
     attempt: z.int(),
     response: sealedText.nullable(),
     rejected: z.array(RejectedRecipient),
-    /** The source of the outcome: the server's answer, a Sent copy that was found, or a person's decision. */
-    known_by: z.enum(['server', 'sent_folder', 'person']),
+    known_by: sentKnownBy,
   }),
   upcasters: [messageIdInClear],
+  webhook: {
+    type: 'draft.sent',
+    data: SendTold.extend({ rejected_recipients: RejectedTold, known_by: sentKnownBy }),
+    adds: (event) => ({ ...draftTold(event), rejected_recipients: event.data.rejected.length }),
+  },
 });
 
 export const DraftSendFailed = defineEvent({
   type: 'DraftSendFailed',
-  publicName: 'draft.send_failed',
   summary: 'The message was certainly not sent and will not be retried; the draft can be edited.',
   data: z.object({
     operation_id: z.string(),
@@ -216,16 +246,27 @@ export const DraftSendFailed = defineEvent({
     smtp_status: z.int().nullable(),
     response: sealedText.nullable(),
     rejected: z.array(RejectedRecipient),
-    known_by: z.enum(['server', 'gateway', 'person']),
+    known_by: failureKnownBy,
   }),
+  webhook: {
+    type: 'draft.send_failed',
+    data: SendTold.extend({
+      code: z.string().describe('An error code of the gateway.'),
+      phase: z.enum(SMTP_PHASES).describe('How far it got.'),
+      smtp_status: z.int().nullable().describe('What the mail server answered.'),
+      rejected_recipients: RejectedTold,
+      known_by: failureKnownBy,
+    }),
+    adds: (event) => ({ ...draftTold(event), rejected_recipients: event.data.rejected.length }),
+  },
 });
 
 export const DraftSendUnknown = defineEvent({
   type: 'DraftSendUnknown',
-  publicName: 'draft.send_unknown',
   summary:
     'It is unknown whether the message was sent; the gateway looks for it in Sent and never sends it again blindly.',
   data: z.object({ operation_id: z.string(), attempt: z.int() }),
+  webhook: { type: 'draft.send_unknown', data: SendTold, adds: draftTold },
 });
 
 export const SentCopyFiled = defineEvent({
@@ -238,6 +279,7 @@ export const SentCopyFiled = defineEvent({
     /** Null when the server does not report where it put the copy. */
     sent_message_id: z.string().nullable(),
   }),
+  webhook: null,
 });
 
 export const draftEvents = [

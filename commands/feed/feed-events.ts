@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { catalogueOf, defineEvent, type PastFact, readEvent, type StoredEvent } from '../values/event.ts';
 import type { ObservedChange } from '../ports/change-feed.ts';
 import type { Locators } from '../ports/ports.ts';
+import { TOLD, type WebhookEventType } from '../values/webhook-event.ts';
 
 /** More changes than these go into the next event. */
 export const MAX_CHANGES = 100;
@@ -37,14 +38,16 @@ export const FeedChange = z.object({
 });
 export type FeedChange = z.output<typeof FeedChange>;
 
-const ChangePayload = z.object({
-  mailbox_id: z.string(),
-  message_id: z.string(),
-  /** As they are now; empty when it is gone. */
-  flags: z.array(z.string()),
-  /** An operation of the gateway did this. */
-  operation_id: z.string().optional(),
+const ChangeTold = z.object({
+  mailbox_id: TOLD.mailboxId,
+  message_id: z.string().describe('The message in its folder.'),
+  flags: z.array(z.string()).describe('Its flags and keywords now; empty when it is gone.'),
+  operation_id: TOLD.operationId.optional(),
 });
+
+/** A copy that the gateway itself put into a folder is no received message. */
+const toldAs = ({ kind, operation_id }: FeedChange): WebhookEventType =>
+  kind === 'received' && operation_id !== undefined ? 'message.updated' : `message.${kind}`;
 
 export const MailboxChangesObserved = defineEvent({
   type: 'MailboxChangesObserved',
@@ -59,23 +62,27 @@ export const MailboxChangesObserved = defineEvent({
   webhook: {
     many: true,
     types: {
-      'message.received': ChangePayload,
-      'message.updated': ChangePayload.extend({ flags_before: z.array(z.string()).optional() }),
-      'message.moved': ChangePayload.extend({ previous_message_id: z.string().optional() }),
-      'message.deleted': ChangePayload,
+      'message.received': ChangeTold.omit({ operation_id: true }).describe('A message arrived.'),
+      'message.updated': ChangeTold.extend({
+        flags_before: z.array(z.string()).optional().describe('Absent when one more folder holds it.'),
+      }).describe('Flags of a message changed, or one more folder holds it.'),
+      'message.moved': ChangeTold.extend({
+        previous_message_id: z.string().optional().describe('Its id in the folder it left.'),
+      }).describe('A message left a folder for another one, or came from there.'),
+      'message.deleted': ChangeTold.describe('A message was deleted.'),
     },
     notify: ({ data: { mailbox_id, folder, changes } }) =>
-      changes.map(({ kind, locator, flags, flags_before, operation_id, previous, also_in = [] }) => ({
-        type: `message.${kind}` as const,
+      changes.map((change) => ({
+        type: toldAs(change),
         mailboxId: mailbox_id,
-        folders: [folder, ...also_in],
+        folders: [folder, ...(change.also_in ?? [])],
         data: {
           mailbox_id,
-          message_id: locator,
-          flags,
-          ...(flags_before && { flags_before }),
-          ...(operation_id !== undefined && { operation_id }),
-          ...(previous !== undefined && { previous_message_id: previous }),
+          message_id: change.locator,
+          flags: change.flags,
+          ...(change.flags_before && { flags_before: change.flags_before }),
+          ...(change.operation_id !== undefined && { operation_id: change.operation_id }),
+          ...(change.previous !== undefined && { previous_message_id: change.previous }),
         },
       })),
   },
@@ -90,11 +97,11 @@ const FolderIndexed = defineEvent({
     uid_validity: z.int(),
     count: z.int().min(0),
   }),
+  webhook: null,
 });
 
 const FolderReset = defineEvent({
   type: 'FolderReset',
-  publicName: 'mailbox.sync_reset',
   summary: 'The mail server changed the UIDVALIDITY of a folder: old ids are stale.',
   data: z.object({
     mailbox_id: z.string(),
@@ -102,6 +109,11 @@ const FolderReset = defineEvent({
     uid_validity: z.int(),
     previous_uid_validity: z.int(),
   }),
+  webhook: {
+    type: 'mailbox.sync_reset',
+    data: z.object({ mailbox_id: TOLD.mailboxId }),
+    adds: () => ({}),
+  },
 });
 
 export const feedEvents = [MailboxChangesObserved, FolderIndexed, FolderReset] as const;

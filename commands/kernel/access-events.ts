@@ -6,6 +6,7 @@ import { credentialIds, defineEvent } from '../values/event.ts';
 import type { AccessEntry, Ports } from '../ports/ports.ts';
 import type { ActorKind, Caller } from './access.ts';
 import type { Sealed } from '../values/sealed.ts';
+import { TOLD } from '../values/webhook-event.ts';
 
 export const BodiesRead = defineEvent({
   type: 'BodiesRead',
@@ -19,6 +20,7 @@ export const BodiesRead = defineEvent({
     approval_ids: z.array(z.string()).optional(),
     draft_ids: z.array(z.string()).optional(),
   }),
+  webhook: null,
 });
 
 export const AttachmentUploaded = defineEvent({
@@ -30,6 +32,7 @@ export const AttachmentUploaded = defineEvent({
     upload_id: z.string(),
     size: z.int(),
   }),
+  webhook: null,
 });
 
 /** The rule that decided, which every decision names (`contract.md` 8). */
@@ -46,19 +49,30 @@ export const RequestRefused = defineEvent({
     /** The rule that requires an approval, for a refusal for this reason. */
     policy: DecidingRule.optional(),
   }),
+  webhook: null,
 });
 
 export const PolicyDenied = defineEvent({
   type: 'PolicyDenied',
-  publicName: 'policy.denied',
   summary: 'A rule of the policy denied the request of a known caller.',
   data: z.object({ ...refused, code: z.literal('policy_denied'), policy: DecidingRule }),
+  webhook: {
+    type: 'policy.denied',
+    data: z.object({
+      capability: z.string().nullable().describe('What was requested.'),
+      mailbox_id: TOLD.mailboxId.nullable(),
+      rule_id: z.string().describe('The rule that denied it.'),
+      policy_version: z.int().describe('The version of the policy; 0 = the built-in one.'),
+    }),
+    adds: ({ data: { policy } }) => ({ rule_id: policy.rule_id, policy_version: policy.version }),
+  },
 });
 
 export const RefusalsCounted = defineEvent({
   type: 'RefusalsCounted',
   summary: 'Refusals that are not recorded one by one, counted per minute and source.',
   data: z.object({ minute: z.iso.datetime(), code: z.string(), source: z.string(), count: z.int().min(1) }),
+  webhook: null,
 });
 
 export function readEntry(author: Author, now: Date, read: ReadRecord): AccessEntry {

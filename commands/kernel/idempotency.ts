@@ -20,6 +20,7 @@ export const RequestClaimed = defineEvent({
     target_id: z.string().nullable(),
     run_id: z.string(),
   }),
+  webhook: null,
 });
 
 export const RequestSettled = defineEvent({
@@ -32,6 +33,7 @@ export const RequestSettled = defineEvent({
     /** JSON of the error's details, sealed: they may name recipients. Absent without details, and in older events. */
     details: sealedText.optional(),
   }),
+  webhook: null,
 });
 
 const claimCatalogue = catalogueOf([RequestClaimed, RequestSettled]);

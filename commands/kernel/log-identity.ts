@@ -11,6 +11,7 @@ export const LogNamed = defineEvent({
   type: 'LogNamed',
   data: z.strictObject({ log_id: z.string() }),
   summary: 'The event log was given the short id that cursors and checkpoints contain.',
+  webhook: null,
 });
 
 const catalogue = catalogueOf([LogNamed]);

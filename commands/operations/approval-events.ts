@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
+import { withPrefix } from '../values/ids.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
+import { mailboxOf, type PublishedEvent, TOLD } from '../values/webhook-event.ts';
 
 /** How an approval is decided and run: the policy at the time of the request, defaults filled in. */
 export const ApprovalTerms = z.object({
@@ -23,9 +25,20 @@ export const ApprovalTerms = z.object({
 });
 export type ApprovalTerms = z.output<typeof ApprovalTerms>;
 
+/** What webhooks say of every event of an approval. */
+export const ApprovalTold = z.object({
+  approval_id: z.string().describe('The approval.'),
+  operation_id: z.string().describe('The operation that waits for it.'),
+  mailbox_id: TOLD.mailboxId,
+});
+const approvalTold = (event: PublishedEvent<unknown>): z.input<typeof ApprovalTold> => ({
+  approval_id: withPrefix('chk', event.subject),
+  operation_id: event.subject,
+  mailbox_id: mailboxOf(event),
+});
+
 const ApprovalRequested = defineEvent({
   type: 'ApprovalRequested',
-  publicName: 'approval.requested',
   summary: 'An operation waits: a manifest fixes what would happen, and nothing else can run.',
   data: z.object({
     /** A single action's type, `message_actions` for several, `send_draft` for a send. */
@@ -45,30 +58,63 @@ const ApprovalRequested = defineEvent({
     /** The warnings at the time of the request (`approval-warnings.ts`), sealed under the mailbox's key. */
     warnings: sealedText.optional(),
   }),
+  webhook: {
+    type: 'approval.requested',
+    data: ApprovalTold.extend({
+      action: z.string().describe('What would be done: an action, message_actions or send_draft.'),
+      draft_id: TOLD.draftId.nullable(),
+      quorum: z.int().describe('How many yes votes it needs.'),
+      approver_role: z.enum(APPROVER_ROLES).describe('The lowest role that may decide it.'),
+      expires_at: instant.describe('It expires then unless it was decided.'),
+      supersedes: z.string().nullable().describe('The earlier approval of the same draft.'),
+    }),
+    adds: (event) => ({
+      ...approvalTold(event),
+      quorum: event.data.terms.quorum,
+      approver_role: event.data.terms.approver_role,
+    }),
+  },
 });
+
+const DECISIONS = ['approve', 'reject'] as const;
 
 const ApprovalVoteCast = defineEvent({
   type: 'ApprovalVoteCast',
-  publicName: 'approval.vote_cast',
   summary: 'A person approved or rejected exactly the content the hash names.',
   data: z.object({
-    decision: z.enum(['approve', 'reject']),
+    decision: z.enum(DECISIONS),
     content_hash: z.string(),
     reason: sealedText.nullable(),
     /** Requested in this person's name. */
     own_request: z.boolean(),
   }),
+  webhook: {
+    type: 'approval.vote_cast',
+    data: ApprovalTold.extend({ decision: z.enum(DECISIONS).describe('Yes or no.') }).describe(
+      'A person voted.',
+    ),
+    adds: approvalTold,
+  },
 });
+
+const GRANTED_BY = ['policy', 'quorum'] as const;
 
 const ApprovalGranted = defineEvent({
   type: 'ApprovalGranted',
-  publicName: 'approval.granted',
   summary: 'The quorum is complete, or policy requires none; it can be committed.',
   data: z.object({
-    by: z.enum(['policy', 'quorum']),
+    by: z.enum(GRANTED_BY),
     /** The first commit begins before this. */
     commit_by: instant,
   }),
+  webhook: {
+    type: 'approval.granted',
+    data: ApprovalTold.extend({
+      by: z.enum(GRANTED_BY).describe('Policy allowed it, or its votes are complete.'),
+      commit_by: instant.describe('Its first commit begins before this.'),
+    }),
+    adds: approvalTold,
+  },
 });
 
 const CommitScheduled = defineEvent({
@@ -79,6 +125,7 @@ const CommitScheduled = defineEvent({
     commit_at: instant,
     why: z.enum(['auto_commit', 'undo', 'retry']),
   }),
+  webhook: null,
 });
 
 const CommitStarted = defineEvent({
@@ -91,6 +138,7 @@ const CommitStarted = defineEvent({
     content_hash: z.string(),
     policy: z.object({ rule_id: z.string(), policy_version: z.int() }),
   }),
+  webhook: null,
 });
 
 const CommitAttemptFailed = defineEvent({
@@ -102,37 +150,48 @@ const CommitAttemptFailed = defineEvent({
     /** 24 hours after the attempt began. */
     expires_at: instant,
   }),
+  webhook: null,
 });
 
 export const ApprovalRejected = defineEvent({
   type: 'ApprovalRejected',
-  publicName: 'approval.rejected',
   summary: 'An approver said no; nothing ran and nothing will.',
   data: z.object({}),
+  webhook: { type: 'approval.rejected', data: ApprovalTold, adds: approvalTold },
 });
 
 export const ApprovalCancelled = defineEvent({
   type: 'ApprovalCancelled',
-  publicName: 'approval.cancelled',
   summary: 'The approval was withdrawn before anything ran.',
   data: z.object({ reason: sealedText.nullable() }),
+  webhook: { type: 'approval.cancelled', data: ApprovalTold, adds: approvalTold },
 });
 
 export const ApprovalExpired = defineEvent({
   type: 'ApprovalExpired',
-  publicName: 'approval.expired',
   summary: 'Not decided or committed in time. Silence is "no".',
   data: z.object({
     /** When it expired; the event may be written later. */
     expired_at: instant,
   }),
+  webhook: {
+    type: 'approval.expired',
+    data: ApprovalTold.extend({ expired_at: instant.describe('When it expired.') }),
+    adds: approvalTold,
+  },
 });
 
 export const ApprovalSuperseded = defineEvent({
   type: 'ApprovalSuperseded',
-  publicName: 'approval.superseded',
   summary: 'The draft was edited: the approved content is no longer what would be sent.',
   data: z.object({ draft_version: z.int() }),
+  webhook: {
+    type: 'approval.superseded',
+    data: ApprovalTold.extend({
+      draft_version: z.int().describe('The version of the draft that replaced it.'),
+    }),
+    adds: approvalTold,
+  },
 });
 
 export const INVALIDATIONS = [
@@ -149,27 +208,39 @@ export type Invalidation = (typeof INVALIDATIONS)[number];
 
 export const ApprovalInvalidated = defineEvent({
   type: 'ApprovalInvalidated',
-  publicName: 'approval.invalidated',
   summary: 'What the approval depended on is gone: it can never be committed.',
   data: z.object({
     reason: z.enum(INVALIDATIONS),
     /** The present policy decision, where that is the reason. */
     policy: z.object({ decision: z.string(), rule_id: z.string(), policy_version: z.int() }).nullable(),
   }),
+  webhook: {
+    type: 'approval.invalidated',
+    data: ApprovalTold.extend({ reason: z.enum(INVALIDATIONS).describe('What it depended on.') }),
+    adds: approvalTold,
+  },
 });
 
 export const ApprovalCommitted = defineEvent({
   type: 'ApprovalCommitted',
-  publicName: 'approval.committed',
   summary: 'What was approved was executed; the outcomes are in the same append.',
   data: z.object({ attempt: z.int().min(1) }),
+  webhook: {
+    type: 'approval.committed',
+    data: ApprovalTold.describe('What was approved was executed.'),
+    adds: approvalTold,
+  },
 });
 
 export const ApprovalCommitFailed = defineEvent({
   type: 'ApprovalCommitFailed',
-  publicName: 'approval.commit_failed',
   summary: 'The commit failed permanently; the outcomes in the same append say why.',
   data: z.object({ attempt: z.int().min(1) }),
+  webhook: {
+    type: 'approval.commit_failed',
+    data: ApprovalTold.describe('The commit failed permanently.'),
+    adds: approvalTold,
+  },
 });
 
 export const approvalEvents = [

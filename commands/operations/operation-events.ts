@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineEvent, type Upcaster } from '../values/event.ts';
 import { instant, sealedOr, sealedText } from '../values/event-fields.ts';
+import { mailboxOf, TOLD } from '../values/webhook-event.ts';
 import { approvalEvents } from './approval-events.ts';
 
 export const ACTION_TYPES = [
@@ -84,6 +85,7 @@ export const OperationSubmitted = defineEvent({
     rfc_message_ids: sealedOr(RfcMessageIds).nullable(),
   }),
   upcasters: [targetsInClear],
+  webhook: null,
 });
 
 export const OperationDecided = defineEvent({
@@ -94,12 +96,14 @@ export const OperationDecided = defineEvent({
     rule_id: z.string(),
     policy_version: z.int(),
   }),
+  webhook: null,
 });
 
 const ActionsIntended = defineEvent({
   type: 'ActionsIntended',
   summary: 'The actions are about to run; without an outcome they are reconciled, never repeated.',
   data: z.object({ steps: z.array(ActionStep) }),
+  webhook: null,
 });
 
 export const SendIntended = defineEvent({
@@ -112,6 +116,7 @@ export const SendIntended = defineEvent({
     /** Only for a send without an approval that policy holds back: until when. */
     commit_at: instant.optional(),
   }),
+  webhook: null,
 });
 
 /** The outcome of a send. An error has a code of the closed table. */
@@ -125,37 +130,50 @@ const SendOutcomeRecorded = defineEvent({
   type: 'SendOutcomeRecorded',
   summary: 'The outcome of a send, as recorded in the stream of its draft.',
   data: SendOutcome,
+  webhook: null,
 });
 
 const SendReconciled = defineEvent({
   type: 'SendReconciled',
   summary: 'An unknown send was settled: a copy was found, or a person resolved it.',
   data: SendOutcome,
+  webhook: null,
 });
 
 export const OperationResolved = defineEvent({
   type: 'OperationResolved',
   summary: 'A person resolved an unknown outcome; the outcome that follows is based on it.',
   data: z.object({ outcome: z.enum(['done', 'not_done']), reason: sealedText }),
+  webhook: null,
 });
 
 const ActionOutcomesRecorded = defineEvent({
   type: 'ActionOutcomesRecorded',
   summary: 'What each action did to each message.',
   data: z.object({ results: z.array(ItemResult) }),
+  webhook: null,
 });
 
 const ActionsReconciled = defineEvent({
   type: 'ActionsReconciled',
   summary: 'Unknown outcomes were settled by reading source and target, or by a person.',
   data: z.object({ results: z.array(ItemResult) }),
+  webhook: null,
 });
 
 const OperationCompleted = defineEvent({
   type: 'OperationCompleted',
-  publicName: 'operation.completed',
   summary: 'Every item of an operation is done, failed, skipped or unknown.',
   data: z.object({ summary: Summary }),
+  webhook: {
+    type: 'operation.completed',
+    data: z.object({
+      operation_id: z.string().describe('The operation.'),
+      mailbox_id: TOLD.mailboxId,
+      summary: Summary.describe('How many of its items are done, failed or unknown.'),
+    }),
+    adds: (event) => ({ operation_id: event.subject, mailbox_id: mailboxOf(event) }),
+  },
 });
 
 export const operationEvents = [

@@ -15,12 +15,14 @@ const QuotaTaken = defineEvent({
     /** Absent in events from before mailboxes had their own quotas. */
     mailbox_id: z.string().optional(),
   }),
+  webhook: null,
 });
 
 const QuotaGivenBack = defineEvent({
   type: 'QuotaGivenBack',
   summary: 'A send that certainly did not happen no longer counts.',
   data: z.object({ operation_id: z.string() }),
+  webhook: null,
 });
 
 export const quotaEvents = [QuotaTaken, QuotaGivenBack] as const;

@@ -8,6 +8,7 @@ const AgentCreated = defineEvent({
   type: 'AgentCreated',
   summary: 'An agent was created for a person who owns it.',
   data: z.object({ owner_id: z.string(), name: z.string() }),
+  webhook: null,
 });
 
 export const agentEvents = [AgentCreated] as const;

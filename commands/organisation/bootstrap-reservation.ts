@@ -16,12 +16,14 @@ const BootstrapStarted = defineEvent({
     owner_key: z.string(),
     run_id: z.string(),
   }),
+  webhook: null,
 });
 
 const BootstrapFinished = defineEvent({
   type: 'BootstrapFinished',
   summary: 'An organisation already exists; bootstrap runs only once.',
   data: z.object({}),
+  webhook: null,
 });
 
 export const bootstrapEvents = [BootstrapStarted, BootstrapFinished] as const;

@@ -9,12 +9,21 @@ const OrganisationCreated = defineEvent({
   type: 'OrganisationCreated',
   summary: 'An organisation was set up.',
   data: z.object({ name: z.string() }),
+  webhook: null,
 });
 
 const MemberAdded = defineEvent({
   type: 'MemberAdded',
   summary: 'A person became a member of the organisation with a role.',
   data: z.object({ user_id: z.string(), role: z.enum(ROLES) }),
+  webhook: {
+    type: 'member.added',
+    data: z.object({
+      user_id: z.string().describe('The person.'),
+      role: z.enum(ROLES).describe('What the person may do in the organisation.'),
+    }),
+    adds: () => ({}),
+  },
 });
 
 export const organisationEvents = [OrganisationCreated, MemberAdded] as const;

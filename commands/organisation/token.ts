@@ -13,9 +13,10 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Scope } from '../values/scopes.ts';
 
+const TokenId = z.string().describe('The token.');
+
 const TokenIssued = defineEvent({
   type: 'TokenIssued',
-  publicName: 'token.issued',
   summary: 'A token was issued to a principal.',
   data: z.object({
     principal_id: z.string(),
@@ -29,19 +30,35 @@ const TokenIssued = defineEvent({
     secret_hash: sealedVerifier.nullable(),
   }),
   upcasters: [verifierInClear],
+  webhook: {
+    type: 'token.issued',
+    data: z.object({
+      token_id: TokenId,
+      principal_id: z.string().describe('The person or agent that calls with it.'),
+      principal_kind: principalKind.describe('What it is.'),
+      surface: z.enum(['rest', 'mcp']).describe('Where it can be used.'),
+      scopes: z.array(z.string()).describe('What it may do at most.'),
+      mailbox_ids: z
+        .array(z.string())
+        .nullable()
+        .describe('The mailboxes it is limited to; null = no limit.'),
+      expires_at: instant.describe('When it ends.'),
+    }),
+    adds: ({ subject }) => ({ token_id: subject }),
+  },
 });
 
 const TokenRevoked = defineEvent({
   type: 'TokenRevoked',
-  publicName: 'token.revoked',
-  webhook: {
-    types: { 'token.revoked': z.object({ token_id: z.string() }) },
-    notify: ({ subject }) => [
-      { type: 'token.revoked', data: { token_id: subject }, mailboxId: null, folders: null },
-    ],
-  },
   summary: 'A token was revoked; requests with it are refused.',
   data: z.object({}),
+  webhook: {
+    type: 'token.revoked',
+    data: z.object({ token_id: TokenId }),
+    adds: ({ subject }) => ({
+      token_id: subject,
+    }),
+  },
 });
 
 export const tokenEvents = [TokenIssued, TokenRevoked] as const;

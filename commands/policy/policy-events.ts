@@ -28,6 +28,7 @@ export const PolicySet = defineEvent({
   }),
   // Older versions named no internal domains: every recipient is external until a policy names some.
   upcasters: [(data) => ({ ...data, internal_domains: [], custom_headers: [] })],
+  webhook: null,
 });
 
 export const policyEvents = [PolicySet] as const;

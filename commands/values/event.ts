@@ -1,7 +1,7 @@
 /** Events: one definition per type, its schema versions, and the envelope every stored event carries. */
 import { z } from 'zod';
 import type { Position } from './position.ts';
-import type { Publication } from './webhook-event.ts';
+import { type Publication, publicationOf, type PublishedAs } from './webhook-event.ts';
 
 export interface EventDefinition<Type extends string = string, Data extends z.ZodType = z.ZodType> {
   /** Past tense, PascalCase; never renamed once stored. */
@@ -9,8 +9,6 @@ export interface EventDefinition<Type extends string = string, Data extends z.Zo
   readonly data: Data;
   /** Pure steps from version n to n + 1, oldest first; stored bytes are never rewritten. */
   readonly upcasters: readonly Upcaster[];
-  /** The name for webhooks, or null when the event is not published. */
-  readonly publicName: string | null;
   /** What webhooks say of it; null when the outside does not hear of it. */
   readonly webhook: Publication | null;
   readonly summary: string;
@@ -19,16 +17,20 @@ export interface EventDefinition<Type extends string = string, Data extends z.Zo
 export type Upcaster = (data: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 
 /** Declares an event. Its schema version is one more than the number of upcasters. */
-export function defineEvent<Type extends string, Data extends z.ZodType>(definition: {
+export function defineEvent<
+  Type extends string,
+  Data extends z.ZodType,
+  Told extends z.ZodObject,
+>(definition: {
   type: Type;
   data: Data;
   summary: string;
   upcasters?: readonly Upcaster[];
-  publicName?: string;
-  webhook?: Publication<z.output<Data>> | null;
+  webhook: PublishedAs<z.output<Data>, Told> | Publication<z.output<Data>> | null;
 }): EventDefinition<Type, Data> {
-  const { webhook = null, ...rest } = definition;
-  return { upcasters: [], publicName: null, ...rest, webhook: webhook as Publication | null };
+  const { webhook } = definition;
+  const publication = webhook !== null && 'adds' in webhook ? publicationOf(webhook) : webhook;
+  return { upcasters: [], ...definition, webhook: publication as Publication | null };
 }
 
 export const versionOf = (definition: EventDefinition): number => definition.upcasters.length + 1;

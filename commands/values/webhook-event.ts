@@ -1,5 +1,5 @@
 /** What the outside hears of an event: the closed list of webhook event types, and the mapping each event declares. */
-import type { z } from 'zod';
+import { z } from 'zod';
 
 /** Event types that an endpoint can subscribe to (`contract.md` 11). */
 export const WEBHOOK_EVENT_TYPES = [
@@ -49,7 +49,7 @@ export interface PublishedEvent<Data> {
 
 /** The mapping of one event to webhooks, declared beside the event. */
 export interface Publication<Data = unknown> {
-  /** The schema of `data` for each type that the event can become. */
+  /** The schema of `data` for each type that the event can become; described where the event's summary does not say when. */
   readonly types: Readonly<Partial<Record<WebhookEventType, z.ZodObject>>>;
   /**
    * One event can become several payloads; each then has an id derived from the event's and its place in the list, so a place
@@ -58,3 +58,42 @@ export interface Publication<Data = unknown> {
   readonly many?: true;
   readonly notify: (event: PublishedEvent<Data>) => readonly (Notification | null)[];
 }
+
+/** The usual mapping: the event always becomes this one type. */
+export interface PublishedAs<Data, Told extends z.ZodObject> {
+  readonly type: WebhookEventType;
+  /**
+   * The schema of the payload's `data`. Fields of the event with the same name are copied, no others. With a `mailbox_id` it is
+   * told of that mailbox, without one of the organisation.
+   */
+  readonly data: Told;
+  /** The fields that the event's data does not have. */
+  readonly adds: (event: PublishedEvent<Data>) => Omit<z.input<Told>, keyof Data>;
+}
+
+export const publicationOf = <Data, Told extends z.ZodObject>({
+  type,
+  data: schema,
+  adds,
+}: PublishedAs<Data, Told>): Publication<Data> => ({
+  types: { [type]: schema },
+  notify: (event) => {
+    const data = schema.parse({ ...event.data, ...adds(event) });
+    const mailboxId = data['mailbox_id'];
+    return [{ type, data, mailboxId: typeof mailboxId === 'string' ? mailboxId : null, folders: null }];
+  },
+});
+
+/** The mailbox of an event whose stream belongs to one. Throws when the event does not name it. */
+export function mailboxOf({ meta, subject }: PublishedEvent<unknown>): string {
+  if (meta.mailbox_id === undefined) throw new Error(`an event of ${subject} names no mailbox`);
+  return meta.mailbox_id;
+}
+
+/** Fields that several payloads have. */
+export const TOLD = {
+  mailboxId: z.string().describe('The mailbox.'),
+  draftId: z.string().describe('The draft.'),
+  operationId: z.string().describe('The operation of the gateway that did this.'),
+  instant: z.iso.datetime(),
+};

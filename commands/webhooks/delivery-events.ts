@@ -53,6 +53,7 @@ export const WebhookDeliveriesQueued = defineEvent({
       z.object({ notification: z.int().min(0), endpoint_id: z.string(), sequence: z.int().min(1) }),
     ),
   }),
+  webhook: null,
 });
 export type DeliveriesQueued = z.output<typeof WebhookDeliveriesQueued.data>;
 
@@ -89,6 +90,7 @@ export const WebhookDeliveryEnded = defineEvent({
     /** No attempt is made to this endpoint before that time: it asked for a pause. */
     not_before: instant.nullable(),
   }),
+  webhook: null,
 });
 
 export const deliveryEvents = [WebhookDeliveriesQueued, WebhookDeliveryEnded] as const;

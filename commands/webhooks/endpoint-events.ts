@@ -33,25 +33,31 @@ export const WebhookEndpointCreated = defineEvent({
     /** Its last four characters. */
     secret_hint: sealedText,
   }),
+  webhook: null,
 });
 
 export const WebhookEndpointChanged = defineEvent({
   type: 'WebhookEndpointChanged',
   summary: 'Settings of a webhook endpoint were changed; absent fields stayed as they were.',
   data: z.object(settings).partial(),
+  webhook: null,
 });
 
 export const WebhookEndpointPaused = defineEvent({
   type: 'WebhookEndpointPaused',
   summary: 'Deliveries to a webhook endpoint were paused; events are queued for up to 30 days.',
   data: z.object({}),
+  webhook: null,
 });
 
 export const WebhookEndpointResumed = defineEvent({
   type: 'WebhookEndpointResumed',
   summary: 'A paused or disabled webhook endpoint is active again.',
   data: z.object({}),
+  webhook: null,
 });
+
+const EndpointTold = z.string().describe('The webhook endpoint.');
 
 /** `gone`: it answered 410. `failing`: only failures for five days. `rights_gone`: its person may no longer manage webhooks. */
 export const DISABLE_REASONS = ['gone', 'failing', 'rights_gone'] as const;
@@ -62,6 +68,16 @@ export const WebhookEndpointDisabled = defineEvent({
   summary:
     'The gateway stopped delivering to an endpoint: it answered 410, every attempt failed for five days, or its person left.',
   data: z.object({ reason: z.enum(DISABLE_REASONS) }),
+  webhook: {
+    type: 'webhook_endpoint.disabled',
+    data: z.object({
+      endpoint_id: EndpointTold,
+      reason: z
+        .enum(DISABLE_REASONS)
+        .describe('It answered 410, every attempt failed for five days, or its person left.'),
+    }),
+    adds: ({ subject }) => ({ endpoint_id: subject }),
+  },
 });
 
 export const WebhookSecretRotated = defineEvent({
@@ -73,12 +89,24 @@ export const WebhookSecretRotated = defineEvent({
     /** When the previous secret stops signing, unless it ends earlier. */
     previous_expires_at: instant,
   }),
+  webhook: {
+    type: 'webhook_endpoint.secret_rotated',
+    data: z.object({
+      endpoint_id: EndpointTold,
+      previous_secret_expires_at: instant.describe('Until then the previous secrets sign too.'),
+    }),
+    adds: ({ subject, data: { previous_expires_at } }) => ({
+      endpoint_id: subject,
+      previous_secret_expires_at: previous_expires_at,
+    }),
+  },
 });
 
 export const WebhookEndpointRemoved = defineEvent({
   type: 'WebhookEndpointRemoved',
   summary: 'A webhook endpoint was deleted; what was queued for it is cancelled.',
   data: z.object({}),
+  webhook: null,
 });
 
 export const WebhookDeliveryReplayed = defineEvent({
@@ -89,6 +117,7 @@ export const WebhookDeliveryReplayed = defineEvent({
     delivery_id: z.string(),
     replay_of: z.string(),
   }),
+  webhook: null,
 });
 
 export const WebhookReplayRequested = defineEvent({
@@ -103,6 +132,7 @@ export const WebhookReplayRequested = defineEvent({
     /** The id that the request's claim chose: a repeat finds its event by it. */
     claim_id: z.string(),
   }),
+  webhook: null,
 });
 
 export const endpointEvents = [

@@ -37,7 +37,7 @@ describe('the recorded contract', () => {
       allEvents.map((definition) => ({
         type: definition.type,
         version: versionOf(definition),
-        public_name: definition.publicName,
+        webhooks: Object.keys(definition.webhook?.types ?? {}),
         summary: definition.summary,
         data: z.toJSONSchema(definition.data, { io: 'input' }),
       })),

@@ -8,6 +8,7 @@ export const ThingMade = defineEvent({
   type: 'ThingMade',
   summary: 'A thing was made.',
   data: z.object({ name: z.string() }),
+  webhook: null,
 });
 
 export const thing: Aggregate<{ name: string | null }, typeof ThingMade> = {

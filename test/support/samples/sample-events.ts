@@ -265,6 +265,8 @@ export const SAMPLE_EVENTS: Samples = {
       { kind: 'received', locator: 'msg_2', flags: ['\\Seen', '$Work'] },
       { kind: 'updated', locator: 'msg_2', flags: ['$Work'], flags_before: ['\\Seen', '$Work'] },
       { kind: 'moved', locator: 'msg_4', flags: [], operation_id: 'opn_1', previous: 'msg_3' },
+      { kind: 'received', locator: 'msg_5', flags: [], operation_id: 'opn_1' },
+      { kind: 'deleted', locator: 'msg_6', flags: [], also_in: [2] },
     ],
   },
   FolderIndexed: { mailbox_id: 'mbx_1', folder: 1, uid_validity: 7, count: 5_000 },

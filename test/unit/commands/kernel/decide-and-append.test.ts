@@ -21,11 +21,13 @@ const Counted = defineEvent({
   summary: 'Something was counted.',
   data: z.object({ amount: z.int(), unit: z.enum(['one', 'dozen']) }),
   upcasters: [(data) => ({ ...data, unit: 'one' }), ({ by, ...data }) => ({ ...data, amount: by })],
+  webhook: null,
 });
 const Renamed = defineEvent({
   type: 'Renamed',
   summary: 'It was renamed.',
   data: z.object({ name: z.string() }),
+  webhook: null,
 });
 
 const counter: Aggregate<number, typeof Counted> = {
@@ -165,6 +167,7 @@ describe('decideAndAppend', () => {
       type: 'About',
       summary: 'It names a mailbox.',
       data: z.object({ mailbox_id: z.string() }),
+      webhook: null,
     });
     const author = { ...AUTHOR, mcpSession: 'hashed' };
     await appendFacts(writer(), author, {

@@ -142,7 +142,7 @@ describe('invokeCapability', () => {
         [type, { capability: 'probe', code, mailbox_id: MAILBOX_ID, policy }],
       ]);
     }
-    expect(eventCatalogue.get('PolicyDenied')?.publicName).to.equal('policy.denied');
+    expect(eventCatalogue.get('PolicyDenied')?.webhook?.types).to.have.keys('policy.denied');
   });
 
   it(`answers and counts a refusal when it cannot be recorded ${verifies('contract:12:store-down')}`, async () => {
