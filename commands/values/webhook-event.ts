@@ -95,5 +95,4 @@ export const TOLD = {
   mailboxId: z.string().describe('The mailbox.'),
   draftId: z.string().describe('The draft.'),
   operationId: z.string().describe('The operation of the gateway that did this.'),
-  instant: z.iso.datetime(),
 };

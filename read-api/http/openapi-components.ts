@@ -86,7 +86,7 @@ export const errorResponse = (status: number, codes: readonly string[]): Json =>
 });
 
 /** Without the schemas. */
-export const COMPONENTS: Json = {
+export const COMPONENTS = {
   securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
   responses: errorResponses(),
   headers: Object.fromEntries(

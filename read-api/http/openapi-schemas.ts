@@ -14,6 +14,7 @@ import { FolderRoleMap } from '../../commands/mailboxes/set-folder-roles.ts';
 import { Auth, HostSettingsField, Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
 import { Approval, ListedApproval } from '../../commands/operations/approval-payload.ts';
 import { ApprovalWarning } from '../../commands/operations/approval-warnings.ts';
+import { ApprovalTold } from '../../commands/operations/approval-events.ts';
 import { Confirmation } from '../../commands/operations/confirmation.ts';
 import { ActionsManifest, Manifest, SendManifest } from '../../commands/operations/manifest.ts';
 import { Action } from '../../commands/messages/actions.ts';
@@ -22,6 +23,13 @@ import { OperationReply } from '../../commands/operations/operation.ts';
 import { Agent } from '../../commands/organisation/add-agent.ts';
 import { Token } from '../../commands/organisation/manage-tokens.ts';
 import { OrgPolicy } from '../../commands/policy/set-policy.ts';
+import {
+  MessageTold,
+  Sequence,
+  Timestamp,
+  webhookKinds,
+  WithheldPayload,
+} from '../../commands/webhook-catalogue.ts';
 import { ApprovalPreview } from '../approvals/preview/approval-preview.ts';
 import { AuditLine } from '../audit/audit-line.ts';
 import { Body } from '../messages/message-body.ts';
@@ -40,7 +48,11 @@ const actOperations = (): Named =>
   Object.fromEntries(ActOperation.options.map((option) => [nameOf(option.shape.type.value), option]));
 
 const nameOf = (type: string): string =>
-  type.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The payloads of webhooks. */
+const payloads = (): Named =>
+  Object.fromEntries(webhookKinds.map(({ type, payload }) => [`${nameOf(type)}Payload`, payload]));
 
 /** Schemas that requests share, closed to unknown fields. One also used in answers has another name there. */
 const REQUESTS: Named = {
@@ -103,6 +115,12 @@ const ANSWERS: Named = {
   SkippedRecipient,
   Thread: ThreadItem,
   Token,
+  ...payloads(),
+  PayloadApproval: ApprovalTold,
+  PayloadMessage: MessageTold,
+  PayloadSequence: Sequence,
+  PayloadTimestamp: Timestamp,
+  WithheldPayload,
 };
 
 /** The descriptions of the schemas, and the ids by which zod distinguishes some of them. */

@@ -6,6 +6,7 @@ import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.
 import { SESSION_ONLY_SCOPES } from '../../commands/values/scopes.ts';
 import { COMPONENTS, ERROR_SCHEMA, errorResponse, type Json, successHeaders } from './openapi-components.ts';
 import { schemaOf, sharedSchemas } from './openapi-schemas.ts';
+import { openApiWebhooks, WEBHOOK_COMPONENTS } from './openapi-webhooks.ts';
 import { keyRuleOf } from '../capability-registry.ts';
 import { takesQuery } from './request-input.ts';
 import { API_PATH } from './rest-answer.ts';
@@ -238,6 +239,12 @@ export function openApiDocument(
     servers: [{ url: `${server.baseUrl}${API_PATH}` }],
     security: [{ bearer: [] }],
     paths,
-    components: { ...COMPONENTS, schemas: { ...sharedSchemas(), Error: ERROR_SCHEMA } },
+    webhooks: openApiWebhooks(),
+    components: {
+      ...COMPONENTS,
+      parameters: WEBHOOK_COMPONENTS.parameters,
+      responses: { ...COMPONENTS.responses, ...WEBHOOK_COMPONENTS.responses },
+      schemas: { ...sharedSchemas(), Error: ERROR_SCHEMA },
+    },
   };
 }

@@ -10,7 +10,7 @@ const told = (change: Partial<FeedChange>): Notification | null | undefined => {
 };
 
 describe('MailboxChangesObserved', () => {
-  it(`tells of what the gateway did with its operation, never as received ${verifies('contract:11:event-kinds')}`, () => {
+  it(`reports what the gateway did with its operation, never as received ${verifies('contract:11:event-kinds')}`, () => {
     expect(told({})?.type).to.equal('message.received');
     expect(told({ operation_id: 'opn_1' })).to.deep.include({
       type: 'message.updated',
