@@ -83,7 +83,7 @@ describe('one POST of a webhook', () => {
     [410, { status: 'failed', error: 'http_status' }],
     [500, { status: 'failed', error: 'http_status' }],
   ] as const) {
-    it(`with ${String(status)} is ${expected.status}`, async () => {
+    it(`is ${expected.status} with ${String(status)}`, async () => {
       await using sink = await httpSink((_, response) => response.writeHead(status).end());
       expect(await post(sink.url)).to.include({ ...expected, httpStatus: status });
     });
@@ -164,7 +164,7 @@ describe('one POST of a webhook', () => {
     await closed.promise;
   });
 
-  it('tells a reset, a refusal, what is no HTTP and a half answer apart', async () => {
+  it('distinguishes a reset, a refusal, what is no HTTP and a half answer', async () => {
     await using resets = await tcpSink((socket) => {
       socket.once('data', () => socket.resetAndDestroy());
     });
@@ -231,7 +231,7 @@ describe('one POST of a webhook', () => {
     ]; // prettier-ignore
 
     for (const url of closed) {
-      it(`${url} is blocked, and refused as an endpoint ${verifies('contract:11:webhook-egress')}`, async () => {
+      it(`is blocked, and refused as an endpoint: ${url} ${verifies('contract:11:webhook-egress')}`, async () => {
         await sender.close();
         sender = open({ allow: [] });
         expect(await inTime(url)).to.include({ status: 'blocked', error: 'target_blocked' });
@@ -256,7 +256,7 @@ describe('one POST of a webhook', () => {
     await sender.vet('https://soon.example.com/hook');
   });
 
-  it('one endpoint that hangs does not hold up another', async () => {
+  it('does not wait for another endpoint that hangs', async () => {
     await using hangs = await tcpSink(() => undefined);
     await using sink = await httpSink((_, response) => response.end());
     const slow = Array.from({ length: 12 }, () => post(hangs.url));

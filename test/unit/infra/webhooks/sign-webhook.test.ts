@@ -11,7 +11,7 @@ describe('signatures of webhooks', () => {
   const id = 'evt_01h2xcejqtf2nbrexx3vqjhp41';
 
   for (const text of ['plain', 'Grüße, 日本語 und 🦉', '\u0000\u2028 "quoted" \\']) {
-    it(`are verified by Standard Webhooks over ${JSON.stringify(text)} ${verifies('contract:11:standard-webhooks')}`, () => {
+    it(`verifies with Standard Webhooks over ${JSON.stringify(text)} ${verifies('contract:11:standard-webhooks')}`, () => {
       const secret = newWebhookSecret();
       const body = JSON.stringify({ type: 'message.received', data: { text } });
       expect(verify(secret, body, signedHeaders({ id, body, secrets: [secret] }, new Date()))).to.deep.equal(
@@ -20,7 +20,7 @@ describe('signatures of webhooks', () => {
     });
   }
 
-  it('are one per live secret, the newest first, and each verifies alone', () => {
+  it('has one part per live secret, the newest first, and each verifies alone', () => {
     const secrets = [newWebhookSecret(), newWebhookSecret(), newWebhookSecret()];
     const headers = signedHeaders({ id, body: '{}', secrets }, new Date());
     expect(headers['webhook-signature'].split(' ')).to.have.length(3);
@@ -31,7 +31,7 @@ describe('signatures of webhooks', () => {
     expect(() => verify(newWebhookSecret(), '{}', headers)).to.throw();
   });
 
-  it('hold for these bytes, this id and this time only', () => {
+  it('holds for these bytes, this id and this time only', () => {
     const secret = newWebhookSecret();
     const headers = signedHeaders({ id, body: '{"a":1}', secrets: [secret] }, new Date());
     expect(() => verify(secret, '{"a":2}', headers)).to.throw();
