@@ -11,7 +11,6 @@ import { contractEventStore } from './requirements/contract-event-store.ts';
 import { contractMail } from './requirements/contract-mail.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
-import { contractWebhookSends } from './requirements/contract-webhook-sends.ts';
 import { contractProviders } from './requirements/contract-providers.ts';
 import { contractSync } from './requirements/contract-sync.ts';
 import { contractSending } from './requirements/contract-sending.ts';
@@ -34,7 +33,6 @@ const table = {
   ...contractMail,
   ...contractPolicy,
   ...contractWaiting,
-  ...contractWebhookSends,
   ...contractProviders,
   ...contractSync,
   ...contractSending,

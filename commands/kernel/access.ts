@@ -61,7 +61,8 @@ export interface MailboxAccess {
 const isLive = (grant: GrantEntry, now: Date): boolean =>
   grant.expiresAt === null || Date.parse(grant.expiresAt) > now.getTime();
 
-function liveGrant(
+/** The grant of a principal on a mailbox; null without one, and once it has expired. */
+export function liveGrant(
   state: DirectoryState,
   mailboxId: string,
   principalId: string,

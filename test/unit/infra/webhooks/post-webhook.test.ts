@@ -104,7 +104,7 @@ describe('one POST of a webhook', () => {
     expect((await post(sink.url)).excerpt).to.equal('€'.repeat(341));
   });
 
-  it(`follows no redirect, to this machine or elsewhere ${verifies('contract:11:webhook-egress')}`, async () => {
+  it(`follows no redirect, to this machine or elsewhere ${verifies('contract:11:no-redirects')}`, async () => {
     let asked = 0;
     await using target = await httpSink((_, response) => {
       asked += 1;
@@ -131,7 +131,7 @@ describe('one POST of a webhook', () => {
       expect(await inTime(sink.url)).to.include({ status: 'failed', error: 'timeout' });
     });
 
-    it('sends its body byte by byte', async () => {
+    it(`sends its body byte by byte ${verifies('contract:11:deadline')}`, async () => {
       await using sink = await tcpSink((socket) => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n');
         drip(socket, 'y', 20);
@@ -199,7 +199,7 @@ describe('one POST of a webhook', () => {
     expect(await post(at('other.example.com'))).to.include({ status: 'failed', error: 'tls_failed' });
   });
 
-  it(`looks a name up once for each connection, and connects to what it vetted ${verifies('contract:11:webhook-egress')}`, async () => {
+  it(`looks a name up once for each connection, and connects to what it vetted ${verifies('contract:11:egress')}`, async () => {
     await using sink = await httpSink((_, response) =>
       response.writeHead(200, { connection: 'close' }).end(),
     );
@@ -231,7 +231,7 @@ describe('one POST of a webhook', () => {
     ]; // prettier-ignore
 
     for (const url of closed) {
-      it(`is blocked, and refused as an endpoint: ${url} ${verifies('contract:11:webhook-egress')}`, async () => {
+      it(`is blocked, and refused as an endpoint: ${url} ${verifies('contract:11:egress')}`, async () => {
         await sender.close();
         sender = open({ allow: [] });
         expect(await inTime(url)).to.include({ status: 'blocked', error: 'target_blocked' });
@@ -256,7 +256,7 @@ describe('one POST of a webhook', () => {
     await sender.vet('https://soon.example.com/hook');
   });
 
-  it('does not wait for another endpoint that hangs', async () => {
+  it(`does not wait for another endpoint that hangs ${verifies('contract:11:fair-share')}`, async () => {
     await using hangs = await tcpSink(() => undefined);
     await using sink = await httpSink((_, response) => response.end());
     const slow = Array.from({ length: 12 }, () => post(hangs.url));

@@ -11,7 +11,7 @@ describe('signatures of webhooks', () => {
   const id = 'evt_01h2xcejqtf2nbrexx3vqjhp41';
 
   for (const text of ['plain', 'Grüße, 日本語 und 🦉', '\u0000\u2028 "quoted" \\']) {
-    it(`verifies with Standard Webhooks over ${JSON.stringify(text)} ${verifies('contract:11:standard-webhooks')}`, () => {
+    it(`verifies with Standard Webhooks over ${JSON.stringify(text)} ${verifies('contract:11:signature')}`, () => {
       const secret = newWebhookSecret();
       const body = JSON.stringify({ type: 'message.received', data: { text } });
       expect(verify(secret, body, signedHeaders({ id, body, secrets: [secret] }, new Date()))).to.deep.equal(

@@ -1,0 +1,225 @@
+/**
+ * Which run makes which attempt: rows of `work.delivery_claim`, taken in one transaction at a time by all runs together.
+ *
+ * Nothing is claimed before the read model has reached `work.delivery_progress.highest`: while `read` or `work` is rebuilt,
+ * rows look due whose outcome is further on in the log.
+ */
+import type { EventStore } from '../../commands/ports/event-store.ts';
+import type { Log, Row, Sql } from '../../commands/ports/ports.ts';
+import type { DeliveryRow } from '../../commands/ports/webhook-records.ts';
+import type { Position } from '../../commands/values/position.ts';
+import { checkpointKey, tableName } from '../../projections/projection.ts';
+import { type EndpointRow, readDelivery, readEndpoint, type Stored } from '../../projections/webhook-rows.ts';
+import { webhooks } from '../../projections/webhooks.ts';
+import { OLDEST_DUE, PICK, type Picking, SURVEY } from './claims-sql.ts';
+
+export interface Claim {
+  readonly delivery: DeliveryRow;
+  readonly endpoint: EndpointRow;
+}
+
+export interface Claims {
+  readonly due: readonly Claim[];
+  /** Of a run that died before it recorded an outcome: whether it sent anything is not known. */
+  readonly interrupted: readonly Claim[];
+  /** Queued longer ago than payloads are kept. */
+  readonly expired: readonly Claim[];
+}
+
+const NONE: Claims = { due: [], interrupted: [], expired: [] };
+
+/** The lease of a run that makes attempts; its claims are as alive as this. */
+export const WORKER_LEASE = 'webhook-worker-';
+
+export interface ClaimOptions {
+  readonly sql: Sql;
+  readonly events: Pick<EventStore, 'headPosition'>;
+  readonly log: Log;
+  readonly runId: string;
+}
+
+/** What a run wants of a pass. */
+export interface Wanted extends Picking {
+  /** Claims of this run whose outcome is in the log now. */
+  readonly recorded: readonly string[];
+  /** Claims of this run that sent nothing. */
+  readonly released: readonly string[];
+}
+
+interface Survey extends Row {
+  readonly position: string;
+  readonly highest: string;
+  readonly ended: readonly string[];
+  readonly abandoned: readonly { readonly id: string; readonly run: string; readonly open: boolean }[];
+}
+
+export class DeliveryClaims {
+  readonly #options: ClaimOptions;
+  readonly #deliveries = tableName('webhook_delivery', webhooks);
+  readonly #endpoints = tableName('webhook_endpoint', webhooks);
+  /** Dead run → the end of the log after its death was seen. */
+  readonly #dead = new Map<string, Position>();
+  #isRaised = false;
+
+  constructor(options: ClaimOptions) {
+    this.#options = options;
+  }
+
+  /** Before the next pass, `highest` is set from the log again: Postgres may have lost what it knew. */
+  distrust(): void {
+    this.#isRaised = false;
+  }
+
+  /** One pass. Throws `store_unavailable`. */
+  async take(wanted: Wanted): Promise<Claims> {
+    if (!this.#isRaised) await this.#raise();
+    const { claims, dead } = await this.#options.sql.transaction((sql) => this.#takeInside(sql, wanted));
+    if (dead.length > 0) {
+      const head = await this.#options.events.headPosition();
+      for (const run of dead) this.#dead.set(run, head);
+    }
+    return claims;
+  }
+
+  /** For how long something that is due has waited, in seconds. */
+  async lagSeconds({ now, expiredBefore }: Pick<Picking, 'now' | 'expiredBefore'>): Promise<number> {
+    const tables = { deliveries: this.#deliveries, endpoints: this.#endpoints };
+    const [row] = await this.#options.sql.query<{ oldest: Date | null }>(OLDEST_DUE(tables), [
+      checkpointKey(webhooks),
+      now,
+      expiredBefore,
+    ]);
+    return row?.oldest == null ? 0 : Math.max(0, (now.getTime() - row.oldest.getTime()) / 1_000);
+  }
+
+  async #raise(): Promise<void> {
+    const { sql, events, log } = this.#options;
+    const head = await events.headPosition();
+    await sql.transaction(async (inside) => {
+      await inside.query('insert into work.delivery_progress (highest) values ($1) on conflict do nothing', [
+        String(head),
+      ]);
+      const [row] = await inside.query<{ highest: string }>(
+        'select highest from work.delivery_progress for update',
+      );
+      if (row !== undefined && BigInt(row.highest) > head) {
+        // Read after the lock: another run may have seen more since.
+        const now = await events.headPosition();
+        if (BigInt(row.highest) > now)
+          log.error('webhooks: the log ends before deliveries that were made; it was restored', {
+            highest: row.highest,
+            head: String(now),
+          });
+        else return;
+      }
+      await inside.query('update work.delivery_progress set highest = $1', [String(head)]);
+    });
+    this.#isRaised = true;
+  }
+
+  async #takeInside(sql: Sql, wanted: Wanted): Promise<{ claims: Claims; dead: readonly string[] }> {
+    const { runId } = this.#options;
+    // Its own statement, first: the others then see what the previous claimer wrote.
+    const [progress] = await sql.query<{ highest: string }>(
+      "select highest, set_config('synchronous_commit', 'on', true) from work.delivery_progress for update",
+    );
+    if (progress === undefined) {
+      this.#isRaised = false;
+      return { claims: NONE, dead: [] };
+    }
+    await settle(sql, runId, wanted);
+    const [survey] = await sql.query<Survey>(SURVEY(this.#deliveries), [
+      checkpointKey(webhooks),
+      WORKER_LEASE,
+      runId,
+    ]);
+    if (survey === undefined || BigInt(survey.position) < BigInt(progress.highest))
+      return { claims: NONE, dead: [] };
+    return await this.#takeCurrent(sql, wanted, survey);
+  }
+
+  async #takeCurrent(
+    sql: Sql,
+    wanted: Wanted,
+    survey: Survey,
+  ): Promise<{ claims: Claims; dead: readonly string[] }> {
+    const position = BigInt(survey.position);
+    const isSeen = (run: string): boolean => (this.#dead.get(run) ?? position + 1n) <= position;
+    const left = survey.abandoned.filter(({ run }) => isSeen(run));
+    const over = [...survey.ended, ...left.filter(({ open }) => !open).map(({ id }) => id)];
+    if (over.length > 0)
+      await sql.query('delete from work.delivery_claim where delivery_id = any($1::text[])', [over]);
+    const taken = left.filter(({ open }) => open).map(({ id }) => id);
+    if (taken.length > 0)
+      await sql.query('update work.delivery_claim set run_id = $2 where delivery_id = any($1::text[])', [
+        taken,
+        this.#options.runId,
+      ]);
+    const picked = await this.#pick(sql, wanted, survey.position);
+    await sql.query('update work.delivery_progress set highest = greatest(highest, $1)', [survey.position]);
+    const claims = await this.#read(sql, [...taken, ...picked.map(({ id }) => id)]);
+    const ofKind = (kind: string): readonly Claim[] =>
+      picked.filter((each) => each.kind === kind).flatMap(({ id }) => claims.get(id) ?? []);
+    const dead = [...new Set(survey.abandoned.map(({ run }) => run))].filter((run) => !this.#dead.has(run));
+    return {
+      claims: {
+        due: ofKind('due'),
+        expired: ofKind('expired'),
+        interrupted: taken.flatMap((id) => claims.get(id) ?? []),
+      },
+      dead,
+    };
+  }
+
+  /** Chooses and inserts in one statement, so that what is chosen is as current as the claims it is held against. */
+  #pick(
+    sql: Sql,
+    wanted: Wanted,
+    position: string,
+  ): Promise<readonly { readonly id: string; readonly kind: string }[]> {
+    if (wanted.limit <= 0) return Promise.resolve([]);
+    return sql.query(PICK({ deliveries: this.#deliveries, endpoints: this.#endpoints }), [
+      checkpointKey(webhooks),
+      position,
+      this.#options.runId,
+      wanted.now,
+      wanted.limit,
+      wanted.ofOneOrganisation,
+      wanted.expiredBefore,
+      wanted.exceptEndpoints,
+      wanted.healthyRoom,
+    ]);
+  }
+
+  async #read(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, Claim>> {
+    if (ids.length === 0) return new Map();
+    const deliveries = (
+      await sql.query<Stored>(`select * from ${this.#deliveries} where id = any($1::text[])`, [ids])
+    ).map(readDelivery);
+    const endpointIds = [...new Set(deliveries.map(({ endpointId }) => endpointId))];
+    const endpoints = new Map(
+      (
+        await sql.query<Stored>(`select * from ${this.#endpoints} where id = any($1::text[])`, [endpointIds])
+      ).map((row) => [row['id'], readEndpoint(row)]),
+    );
+    return new Map(
+      deliveries.flatMap((delivery) => {
+        const endpoint = endpoints.get(delivery.endpointId);
+        return endpoint ? [[delivery.id, { delivery, endpoint }] as const] : [];
+      }),
+    );
+  }
+}
+
+async function settle(sql: Sql, runId: string, { recorded, released }: Wanted): Promise<void> {
+  if (recorded.length > 0)
+    await sql.query(
+      'update work.delivery_claim set recorded = true where run_id = $1 and delivery_id = any($2::text[])',
+      [runId, recorded],
+    );
+  if (released.length > 0)
+    await sql.query(
+      'delete from work.delivery_claim where run_id = $1 and delivery_id = any($2::text[]) and not recorded',
+      [runId, released],
+    );
+}

@@ -1,0 +1,268 @@
+/** Makes the attempts that are due: claims them, sends each, and records how it ended (`contract.md` 11). */
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { WebhookRequest, WebhookResponse } from '../../commands/ports/webhook-port.ts';
+import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
+import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
+import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
+import { endedEntry } from '../../commands/webhooks/ended-entry.ts';
+import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
+import { liveSecrets } from '../../commands/webhooks/endpoint.ts';
+import { mayBeTold } from '../../commands/webhooks/may-be-told.ts';
+import { afterResponse, GONE } from '../../commands/webhooks/next-attempt.ts';
+import { DUE_CHANNEL } from '../../projections/webhooks.ts';
+import { repeat } from '../background/repeat.ts';
+import { KeyedBackoff } from '../concurrency/backoff.ts';
+import { WakeSignal } from '../concurrency/wake-signal.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { listen } from '../postgres/listen.ts';
+import { answered, cancelled, interrupted } from './attempt-outcome.ts';
+import { type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
+import type { DeliveryStream } from './delivery-log.ts';
+import { payloadBody, withheldBody } from './payload-bytes.ts';
+
+export interface DeliveryWorkerParts {
+  readonly ports: Ports;
+  readonly deliveryLog: DeliveryStream;
+  /** Postgres itself, for LISTEN. */
+  readonly directUrl: string;
+  /** Attempts at once. */
+  readonly concurrency: number;
+  readonly metrics?: Pick<Metrics, 'webhookAttempted'>;
+}
+
+/** What is due is told on a channel; this finds what became due by time, or was told while nobody listened. */
+const LOOK_EVERY_MS = 500;
+/** Attempts at once to an endpoint that answers: as many as it has connections, and as many that wait for one. */
+const HEALTHY_ROOM = 20;
+/** Of all attempts, while other organisations wait. */
+const SHARE_OF_ONE_ORGANISATION = 1 / 4;
+/** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
+const PAUSES = { firstMs: 1_000, mostMs: 60_000 };
+const AGAIN_AFTER_MS = 1_000;
+/** After the deadline of the attempts under way, for their outcomes. */
+const RECORD_WITHIN_MS = 5_000;
+
+interface Prepared {
+  readonly request: WebhookRequest;
+  readonly withheld: boolean;
+}
+
+export class DeliveryWorker {
+  readonly #parts: DeliveryWorkerParts;
+  readonly #claims: DeliveryClaims;
+  readonly #pauses: KeyedBackoff;
+  readonly #wake = new WakeSignal();
+  readonly #underWay = new Map<string, Promise<void>>();
+  #recorded: string[] = [];
+  #released: string[] = [];
+  #isEnding = false;
+
+  constructor(parts: DeliveryWorkerParts) {
+    const { sql, events, log, leases, clock } = parts.ports;
+    this.#parts = parts;
+    this.#claims = new DeliveryClaims({ sql, events, log, runId: leases.runId });
+    this.#pauses = new KeyedBackoff(clock, PAUSES);
+  }
+
+  get inFlight(): number {
+    return this.#underWay.size;
+  }
+
+  /** For how long something that is due has waited. */
+  lagSeconds(): Promise<number> {
+    return this.#claims.lagSeconds(this.#times());
+  }
+
+  /** Makes attempts until the signal aborts; then those under way may end. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { ports, directUrl } = this.#parts;
+    const { clock, log } = ports;
+    const wake = (): void => {
+      this.#wake.ring();
+    };
+    signal.addEventListener('abort', wake, { once: true });
+    const listening = listen({ directUrl, channel: DUE_CHANNEL, clock, log, onNotification: wake }, signal);
+    const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
+    await repeat(loop, () => this.pass(signal));
+    await this.#end();
+    await listening;
+  }
+
+  /** Claims what is due and begins it. Throws `store_unavailable`. */
+  async pass(signal?: AbortSignal): Promise<void> {
+    const { ports, deliveryLog, concurrency } = this.#parts;
+    const isReady = !this.#isEnding && !deliveryLog.isAway && ports.directory.isCurrent;
+    if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
+    const [recorded, released] = [this.#recorded, this.#released];
+    this.#recorded = [];
+    this.#released = [];
+    try {
+      const claims = await this.#claims.take({
+        ...this.#times(),
+        recorded,
+        released,
+        limit: isReady && signal?.aborted !== true ? concurrency - this.#underWay.size : 0,
+        ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
+        exceptEndpoints: this.#pauses.waiting(),
+        healthyRoom: HEALTHY_ROOM,
+      });
+      for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim));
+      for (const claim of claims.interrupted)
+        this.#begin(claim, () => this.#record(claim, interrupted(claim, ports.clock.now())));
+      for (const claim of claims.expired)
+        this.#begin(claim, () => this.#record(claim, cancelled(claim, 'expired')));
+    } catch (error) {
+      this.#recorded.push(...recorded);
+      this.#released.push(...released);
+      this.#claims.distrust();
+      throw error;
+    }
+  }
+
+  get #lease(): string {
+    return `${WORKER_LEASE}${this.#parts.ports.leases.runId}`;
+  }
+
+  #times(): { readonly now: Date; readonly expiredBefore: Date } {
+    const { clock, server } = this.#parts.ports;
+    const now = clock.now();
+    return { now, expiredBefore: new Date(now.getTime() - server.webhookTimes.keptForMs) };
+  }
+
+  #begin(claim: Claim, work: () => Promise<void>): void {
+    const { id } = claim.delivery;
+    // Its claim was lost with `work`, and is taken again while the attempt goes on.
+    if (this.#underWay.has(id)) return;
+    const ended = work()
+      .catch((error: unknown) => {
+        this.#parts.ports.log.warn('webhooks: attempt not recorded', {
+          delivery_id: id,
+          error: String(error),
+        });
+      })
+      .finally(() => {
+        this.#underWay.delete(id);
+        this.#wake.ring();
+      });
+    this.#underWay.set(id, ended);
+  }
+
+  async #attempt(claim: Claim): Promise<void> {
+    const { ports } = this.#parts;
+    const { delivery, endpoint } = claim;
+    let prepared: Prepared | 'rights_gone' | null;
+    try {
+      prepared = await this.#prepare(claim);
+    } catch (error) {
+      ports.log.warn('webhooks: attempt put off', { endpoint_id: endpoint.id, error: String(error) });
+      prepared = null;
+    }
+    if (prepared === 'rights_gone') {
+      await this.#disable(claim, 'rights_gone');
+      await this.#record(claim, cancelled(claim, 'endpoint_disabled'));
+      return;
+    }
+    // Without the lease another run may have taken it over.
+    if (prepared === null || !ports.leases.isHeld(this.#lease)) {
+      this.#released.push(delivery.id);
+      this.#pauses.failed(endpoint.id);
+      return;
+    }
+    const response = await ports.webhookSender.post(prepared.request);
+    this.#pauses.clear(endpoint.id);
+    this.#parts.metrics?.webhookAttempted({
+      outcome: response.error ?? 'succeeded',
+      seconds: response.durationMs / 1_000,
+    });
+    await this.#settle(claim, response, prepared.withheld);
+  }
+
+  /** Throws when something is missing that may come back: then nothing is sent yet. */
+  async #prepare({ delivery, endpoint: { id, state } }: Claim): Promise<Prepared | 'rights_gone'> {
+    const { ports } = this.#parts;
+    const now = ports.clock.now();
+    const person = { orgId: delivery.orgId ?? '', personId: state.rightsOf };
+    const verdict = mayBeTold(ports.directory.state, person, delivery, now);
+    // Without its person's key nobody knows the address any more.
+    const url = state.url === null ? null : await ports.personal.open(state.url);
+    if (verdict === 'rights_gone' || url === null) return 'rights_gone';
+    const withheld = verdict === 'withheld';
+    const body = withheld ? withheldBody(delivery) : await payloadBody(ports, delivery, state.payload);
+    const ids = liveSecrets(state.secrets, now.toISOString()).map((secret) => secret.id);
+    const secrets = await ports.webhookSecrets.read(id, ids);
+    if (secrets.length < ids.length || ids.length === 0) throw new Error('a signing secret is missing');
+    return { request: { endpointId: id, url, id: delivery.eventId, body, secrets }, withheld };
+  }
+
+  async #settle(claim: Claim, response: WebhookResponse, withheld: boolean): Promise<void> {
+    const { clock, personal, server } = this.#parts.ports;
+    const { state } = claim.endpoint;
+    const now = clock.now();
+    const timing = { times: server.webhookTimes, now, chance: Math.random() };
+    const following = afterResponse(claim.delivery, response, timing);
+    const excerpt =
+      response.excerpt === '' || state.createdBy === null
+        ? null
+        : await this.#lasting(() => personal.seal(state.createdBy ?? '', response.excerpt));
+    const reason = this.#reasonToDisable(claim, response, now);
+    // First: no attempt is to follow one after which the endpoint is disabled.
+    if (reason !== null) await this.#disable(claim, reason);
+    const next = reason === null ? following.next : null;
+    await this.#record(
+      claim,
+      answered(claim, response, { ...following, next, response_excerpt: excerpt, withheld }),
+    );
+  }
+
+  #reasonToDisable({ endpoint }: Claim, response: WebhookResponse, now: Date): DisableReason | null {
+    if (response.status === 'succeeded') return null;
+    if (response.httpStatus === GONE) return 'gone';
+    const { firstFailureAt } = endpoint.health;
+    const { disableAfterMs } = this.#parts.ports.server.webhookTimes;
+    return firstFailureAt !== null && now.getTime() - Date.parse(firstFailureAt) > disableAfterMs
+      ? 'failing'
+      : null;
+  }
+
+  #disable({ endpoint: { id, orgId, state } }: Claim, reason: DisableReason): Promise<void> {
+    return this.#lasting(() => disableEndpoint(this.#parts.ports, { id, orgId }, reason, state));
+  }
+
+  async #record(claim: Claim, ended: DeliveryEnded): Promise<void> {
+    const { ports, deliveryLog } = this.#parts;
+    const { orgId, mailboxId, id } = claim.delivery;
+    await deliveryLog.keep(endedEntry(systemAuthor(ports, orgId), ports.clock.now(), ended, mailboxId));
+    this.#recorded.push(id);
+  }
+
+  /** What must be done once a request was made: tried until the stores are back, or this process ends. */
+  async #lasting<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const isAway = error instanceof GatewayError && ERROR_TABLE[error.code].retryable;
+        if (!isAway || this.#isEnding) throw error;
+        await this.#parts.ports.clock.sleep(AGAIN_AFTER_MS);
+      }
+    }
+  }
+
+  async #end(): Promise<void> {
+    const { ports } = this.#parts;
+    const { clock, server, leases, log } = ports;
+    const limit = new AbortController();
+    const late = clock.sleep(server.webhookTimes.deadlineMs + RECORD_WITHIN_MS, limit.signal);
+    await Promise.race([Promise.all(this.#underWay.values()), late]);
+    limit.abort();
+    this.#isEnding = true;
+    try {
+      await this.pass();
+      // What is still under way is taken over by another run.
+      await leases.release(this.#lease);
+    } catch (error) {
+      log.warn('webhooks: claims not released', { error: String(error) });
+    }
+  }
+}
