@@ -72,3 +72,21 @@ export function watchGateway(
     return counts;
   });
 }
+
+/** Call once in a process that delivers webhooks. */
+export function watchDeliveries(
+  metrics: Pick<Metrics, 'watch'>,
+  worker: { readonly inFlight: number; lagSeconds(): Promise<number> },
+): void {
+  metrics.watch(
+    'gateway_webhooks_in_flight',
+    'Attempts to deliver a webhook that this process makes now.',
+    () => worker.inFlight,
+  );
+  // A gauge that cannot be read is left out: a scrape must not fail with the database.
+  metrics.watch(
+    'gateway_webhook_lag_seconds',
+    'For how long a webhook that is due has waited for an attempt.',
+    () => worker.lagSeconds().catch(() => null),
+  );
+}

@@ -10,6 +10,7 @@ export interface Metrics {
   eventParked(projection: string): void;
   appendDone(append: { outcome: 'appended' | 'refused' | 'failed'; seconds: number }): void;
   mailCommandDone(command: { outcome: MailCommandOutcome; seconds: number }): void;
+  webhookAttempted(attempt: { outcome: string; seconds: number }): void;
   taskSwept(task: { sweeper: string; outcome: string; seconds: number }): void;
   /** `read` is called each time the metrics are read; null omits the gauge. */
   watch(name: string, help: string, read: () => number | null | Promise<number | null>): void;
@@ -82,8 +83,25 @@ export function createMetrics(): Metrics {
     mailCommandDone: ({ outcome, seconds }) => {
       mailCommands.observe({ outcome }, seconds);
     },
+    ...webhooksOf(registers),
     ...sweepersOf(registers),
     ...gaugesOf(registers),
+  };
+}
+
+/** Webhooks, one observation for each attempt. */
+function webhooksOf(registers: Registry[]): Pick<Metrics, 'webhookAttempted'> {
+  const attempts = new Histogram({
+    name: 'gateway_webhook_attempt_seconds',
+    help: 'Time of one attempt to deliver a webhook; the outcome is `succeeded` or the code of its error.',
+    labelNames: ['outcome'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+    registers,
+  });
+  return {
+    webhookAttempted: ({ outcome, seconds }) => {
+      attempts.observe({ outcome }, seconds);
+    },
   };
 }
 

@@ -8,9 +8,9 @@ import { address, limit, list, port, type SettingFacts, settings, wholeNumber } 
 
 /**
  * The roles of one process: the adapters, the leader of the read models, the background work on mailboxes,
- * the stores.
+ * the delivery of webhooks, the stores.
  */
-export const ROLES = ['api', 'projector', 'mail', 'embedded'] as const;
+export const ROLES = ['api', 'projector', 'mail', 'webhooks', 'embedded'] as const;
 export type Role = (typeof ROLES)[number];
 
 const isSeconds = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text);
@@ -63,7 +63,8 @@ export const Settings = z.strictObject({
     .transform((items) => new Set(items as Role[]))
     .default(new Set(ROLES))
     .register(settings, {
-      description: 'Roles of this process, separated by commas: api, projector, mail, embedded (the stores).',
+      description:
+        'Roles of this process, separated by commas: api, projector, mail, webhooks, embedded (the stores).',
       fallback: 'all',
     }),
   HOST: z.string().default('127.0.0.1').register(settings, {

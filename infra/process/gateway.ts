@@ -11,13 +11,14 @@ import { openAdapters } from '../http/open-adapters.ts';
 import { freePort, requireFree } from '../platform/reserved-port.ts';
 import { runMailboxWorkers } from '../mail-sync/mailbox-workers.ts';
 import type { SyncTimes } from '../mail-sync/sync-times.ts';
-import { watchGateway } from '../observability/gateway-gauges.ts';
+import { watchDeliveries, watchGateway } from '../observability/gateway-gauges.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { watchStores } from '../observability/store-gauges.ts';
 import { type Core, type CoreOptions, openCore } from './composition.ts';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { leaseTimes } from '../postgres/leases.ts';
 import { type Projector, startProjector } from '../projector/projector.ts';
+import { DeliveryWorker } from '../webhooks/delivery-worker.ts';
 import { runDeliveryQueue } from '../webhooks/delivery-queue.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import type { Checks } from '../http/health-router.ts';
@@ -94,6 +95,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opened.defer(
       startBackground(ports, core, metrics, { ...leaseTimes(config.leaseMs), ...options.mailTimes }),
     );
+  if (roles.has('webhooks')) opened.defer(startDeliveries(ports, core, metrics, config));
   const stack = opened.move();
   const { databaseUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
   const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
@@ -127,6 +129,21 @@ function startDeliveryQueue(ports: Ports, core: Core): () => Promise<void> {
   const stopping = new AbortController();
   const directConnection = () => openDirectConnection(core.storage.directUrl, 'gateway webhook queue');
   const running = runDeliveryQueue({ ...ports, directConnection }, stopping.signal);
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}
+
+/** Delivers webhooks; the returned function ends it. */
+function startDeliveries(ports: Ports, core: Core, metrics: Metrics, config: Config): () => Promise<void> {
+  const stopping = new AbortController();
+  const { deliveryLog } = core.ports;
+  const { directUrl } = core.storage;
+  const concurrency = config.webhookConcurrency;
+  const worker = new DeliveryWorker({ ports, deliveryLog, directUrl, concurrency, metrics });
+  watchDeliveries(metrics, worker);
+  const running = worker.run(stopping.signal);
   return async () => {
     stopping.abort();
     await running;

@@ -47,7 +47,7 @@ describe('loadConfig', () => {
   });
 
   it('defaults to every role', () => {
-    expect([...loadConfig({}).roles]).to.deep.equal(['api', 'projector', 'mail', 'embedded']);
+    expect([...loadConfig({}).roles]).to.deep.equal(['api', 'projector', 'mail', 'webhooks', 'embedded']);
     expect([...loadConfig({ ROLES: 'mail, projector' }).roles]).to.deep.equal(['mail', 'projector']);
   });
 
@@ -93,8 +93,8 @@ describe('loadConfig', () => {
 
   const bad: [Environment, RegExp][] = [
     [
-      { ROLES: 'api,webhooks' },
-      /^ROLES must be one or more of api, projector, mail, embedded, separated by commas, not "api,webhooks"\.$/,
+      { ROLES: 'api,hooks' },
+      /^ROLES must be one or more of api, projector, mail, webhooks, embedded, separated by commas, not "api,hooks"\.$/,
     ],
     [{ ROLES: 'api,' }, /^ROLES must be/],
     [{ STORE_PORT: 'any' }, /^STORE_PORT must be a whole number from 0 to 65535/],
