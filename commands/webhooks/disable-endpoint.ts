@@ -1,6 +1,5 @@
 /** Disabling an endpoint by the gateway itself: it is gone, only failed, or its person left (`contract.md` 11). */
-import { decideAndAppend, type Writer } from '../kernel/decide-and-append.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
+import { decideAndAppend, systemAuthor, type Writer } from '../kernel/decide-and-append.ts';
 import type { Fact } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { DisableReason, EndpointEvent } from './endpoint-events.ts';

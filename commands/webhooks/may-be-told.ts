@@ -1,6 +1,6 @@
 /** Whether the person behind an endpoint may hear of something now: judged right before each attempt (`contract.md` 11). */
 import { liveGrant } from '../kernel/access.ts';
-import { isFolderAllowed } from '../kernel/searched-folders.ts';
+import { isFolderAllowed } from '../kernel/folders.ts';
 import type { DirectoryState, GrantEntry, MailboxEntry } from '../ports/directory.ts';
 import { ROLE_SCOPES, type MailboxScope, type OrgScope } from '../values/scopes.ts';
 

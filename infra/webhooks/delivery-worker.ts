@@ -1,5 +1,5 @@
 /** Makes the attempts that are due: claims them, sends each, and records how it ended (`contract.md` 11). */
-import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookRequest, WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';

@@ -2,7 +2,7 @@
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { DeliveryRow } from '../../commands/ports/webhook-records.ts';
 import type { PayloadForm } from '../../commands/webhooks/endpoint-events.ts';
-import { placeIn } from '../../commands/messages/selection.ts';
+import { placeIn } from '../../commands/messages/prepare-operation.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
 
