@@ -134,7 +134,7 @@ describe('the worker that delivers webhooks', function () {
     world = await openDeliveryWorld();
   });
 
-  it(`two workers make each attempt once ${verifies('contract:11:at-least-once')}`, async () => {
+  it(`makes each attempt once with two workers ${verifies('contract:11:at-least-once')}`, async () => {
     const endpoints = ['whk_1', 'whk_2', 'whk_3'];
     for (const id of endpoints) await world.endpoint(id, sink.url);
     world.run();
@@ -149,7 +149,7 @@ describe('the worker that delivers webhooks', function () {
   });
 
   for (const dieAt of STEPS) {
-    it(`killed ${dieAt}, loses nothing, and another ends what it began ${verifies('contract:11:at-least-once')}`, async () => {
+    it(`loses nothing when it is killed ${dieAt}: another ends what it began ${verifies('contract:11:at-least-once')}`, async () => {
       await world.endpoint('whk_1', sink.url);
       await world.queue(['whk_1'], 1, 5);
       const first = world.run({ dieAt });
