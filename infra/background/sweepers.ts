@@ -21,7 +21,6 @@ import { type CopyWork, createDraftCopies, listCopyWork } from '../content-store
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { eraseOldPayloads } from '../webhooks/payload-bytes.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
 import { type Outcome, type Sweeper, SweeperRun } from './run-sweeper.ts';
 
@@ -202,28 +201,12 @@ const byMailboxes = (ports: Ports): readonly Sweeper[] => [
   }),
 ];
 
-const byWebhooks = (ports: Ports): readonly Sweeper[] => [
-  row({
-    name: 'webhook-payloads',
-    everyMs: MINUTE,
-    atOnce: 1,
-    pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
-    find: ({ now }) => Promise.resolve([{ now }]),
-    keyOf: () => 'all',
-    settle: async ({ now }) => {
-      await eraseOldPayloads(ports, before(now, ports.server.webhookTimes.keptForMs));
-      return 'settled';
-    },
-  }),
-];
-
 /** All rows except the two invalidations. */
 export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byApprovals(ports),
   ...byOperations(ports),
   ...byDrafts(ports),
   ...byMailboxes(ports),
-  ...byWebhooks(ports),
 ];
 
 /** Calls its listener with every later change of rights. */

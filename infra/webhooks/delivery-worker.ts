@@ -19,7 +19,7 @@ import { listen } from '../postgres/listen.ts';
 import { answered, cancelled, interrupted } from './attempt-outcome.ts';
 import { type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
 import type { DeliveryStream } from './delivery-log.ts';
-import { payloadBody, withheldBody } from './payload-bytes.ts';
+import { eraseOldPayloads, payloadBody, withheldBody } from './payload-bytes.ts';
 
 export interface DeliveryWorkerParts {
   readonly ports: Ports;
@@ -33,6 +33,7 @@ export interface DeliveryWorkerParts {
 
 /** What is due is told on a channel; this finds what became due by time, or was told while nobody listened. */
 const LOOK_EVERY_MS = 500;
+const TIDY_EVERY_MS = 3_600_000;
 /** Attempts at once to an endpoint that answers: as many as it has connections, and as many that wait for one. */
 const HEALTHY_ROOM = 20;
 /** Of all attempts, while other organisations wait. */
@@ -83,10 +84,13 @@ export class DeliveryWorker {
     };
     signal.addEventListener('abort', wake, { once: true });
     const listening = listen({ directUrl, channel: DUE_CHANNEL, clock, log, onNotification: wake }, signal);
+    const tidying = repeat({ name: 'webhook payloads', everyMs: TIDY_EVERY_MS, clock, log, signal }, () =>
+      eraseOldPayloads(ports, this.#times().expiredBefore),
+    );
     const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
     await repeat(loop, () => this.pass(signal));
     await this.#end();
-    await listening;
+    await Promise.all([listening, tidying]);
   }
 
   /** Claims what is due and begins it. Throws `store_unavailable`. */

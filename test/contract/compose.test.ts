@@ -72,7 +72,7 @@ describe('docker-compose.yml', () => {
     expect(new Set(doors).size).to.equal(2);
     const addresses = gateways.map(([, { environment }]) => {
       const config = configOf(environment);
-      expect([...config.roles]).to.have.members(['api', 'projector', 'mail']);
+      expect([...config.roles]).to.have.members(['api', 'projector', 'mail', 'webhooks']);
       expect(config.database?.url).to.equal('postgres://gateway:secret@postgres:5432/gateway');
       expect(config.host).to.equal('0.0.0.0');
       return config.baseUrl;

@@ -93,7 +93,7 @@ describe('what the person behind an endpoint may be told', () => {
     expect(judge({}, { eventType: 'mailbox.connected', mailboxId: 'mbx_9' })).to.equal('withheld');
   });
 
-  it('ends when the person left or may not manage webhooks any more', () => {
+  it('ends when the person left or no longer manages webhooks', () => {
     expect(message({ role: null })).to.equal('rights_gone');
     for (const role of ['approver', 'member', 'auditor'] as const)
       expect(message({ role })).to.equal('rights_gone');

@@ -87,7 +87,7 @@ describe('what follows an attempt', () => {
     expect(following.next?.due_at).to.equal(now.toISOString());
   });
 
-  it('never lies before the step less a fifth, nor after the step more a fifth without being asked', () => {
+  it('stays within a fifth of the step unless it is asked for another time', () => {
     fc.assert(
       fc.property(fc.nat(8), fc.float({ min: 0, max: 1, noNaN: true }), (failures, chance) => {
         const step = STEPS[failures] ?? 0;
