@@ -3,6 +3,7 @@ import { accountEvents, EmailReserved } from './accounts/account.ts';
 import { sessionEvents } from './accounts/session.ts';
 import { quotaEvents } from './operations/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
+import { DeliveryReportReceived } from './drafts/report-events.ts';
 import { feedEvents } from './feed/feed-events.ts';
 import {
   AttachmentUploaded,
@@ -38,6 +39,7 @@ export const allEvents = [
   ...mailboxEvents,
   ...operationEvents,
   ...draftEvents,
+  DeliveryReportReceived,
   ...quotaEvents,
   ...feedEvents,
   ...endpointEvents,

@@ -171,6 +171,11 @@ const rules: AuditRules = {
   DraftSendFailed: { action: 'draft.send', outcome: 'failed' },
   DraftSendUnknown: { action: 'draft.send', outcome: 'pending' },
   SentCopyFiled: done('draft.file_copy'),
+  DeliveryReportReceived: {
+    action: 'draft.delivery_report',
+    outcome: ({ recipients }) =>
+      recipients.some(({ action }) => action === 'failed') ? 'failed' : 'allowed',
+  },
   QuotaTaken: done('quota.take'),
   QuotaGivenBack: done('quota.give_back'),
   MailboxChangesObserved: { ...done('mailbox.observe'), ...ofMailbox },

@@ -1,8 +1,9 @@
-/** `read.draft`: every draft as its stream records it, for lists and sweepers; recipients of sent ones. */
+/** `read.draft`: every draft as its stream records it, for lists and sweepers; recipients and Message-IDs of sent ones. */
 import { draft, type DraftState } from '../commands/drafts/draft.ts';
 import type { DraftStatus } from '../commands/operations/draft-shape.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import { forgetContacts, keepContacts } from './contacts.ts';
+import { forgetSentMessages, keepSentMessages } from './sent-messages.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
 type DraftEvent = Parameters<typeof draft.evolve>[1];
@@ -15,14 +16,16 @@ interface Row extends Record<string, unknown> {
 
 export const drafts: Projection = {
   name: 'drafts',
-  version: 5,
-  tables: ['draft', 'contact'],
+  version: 6,
+  tables: ['draft', 'contact', 'sent_message'],
   // The state is that of the write side, sealed texts sealed: single reads and lists then show the same.
   create: (tableOf) => [
     `create table ${tableOf('draft')} (
        id text primary key, org_id text, mailbox_id text not null, status text not null, version int not null,
        state jsonb not null, updated_at timestamptz not null)`,
     `create table ${tableOf('contact')} (mailbox_id text, address text, primary key (mailbox_id, address))`,
+    `create table ${tableOf('sent_message')} (
+       mailbox_id text, message_hash text, draft_id text not null, primary key (mailbox_id, message_hash))`,
   ],
   indexes: (tableOf) => [
     `create index on ${tableOf('draft')} (mailbox_id, id desc)`,
@@ -31,17 +34,24 @@ export const drafts: Projection = {
   apply: async (batch) => {
     const { events, sql, tableOf } = batch;
     const ofDrafts = events.filter(({ fact }) => draft.catalogue.has(fact.type));
-    if (ofDrafts.length > 0) await keepContacts(batch, await foldInto(sql, tableOf('draft'), ofDrafts));
+    if (ofDrafts.length > 0) {
+      const { sent, begun } = await foldInto(sql, tableOf('draft'), ofDrafts);
+      await keepContacts(batch, sent);
+      await keepSentMessages(batch, begun);
+    }
     await forgetContacts(batch);
+    await forgetSentMessages(batch);
   },
 };
 
-/** The drafts among them that were sent, as they are now. */
-async function foldInto(
-  sql: Sql,
-  table: string,
-  events: readonly ProjectedEvent[],
-): Promise<readonly DraftState[]> {
+interface Folded {
+  /** The drafts among them that were sent, as they are now. */
+  readonly sent: readonly DraftState[];
+  /** Those whose message went out, or may have. */
+  readonly begun: readonly ListedDraft[];
+}
+
+async function foldInto(sql: Sql, table: string, events: readonly ProjectedEvent[]): Promise<Folded> {
   const byDraft = Map.groupBy(events, ({ streamName }) => splitStreamName(streamName).id);
   const before = await sql.query<Row>(`select id, org_id, state from ${table} where id = any($1::text[])`, [
     [...byDraft.keys()],
@@ -73,10 +83,15 @@ async function foldInto(
       rows.map(({ state }) => state.updatedAt),
     ],
   );
-  const sent = new Set(
-    events.flatMap(({ fact, streamName }) => (fact.type === 'DraftSent' ? [streamName] : [])),
-  );
-  return rows.flatMap(({ id, state }) => (sent.has(`draft-${id}`) ? [state] : []));
+  const changedBy = (...types: readonly string[]): readonly ListedDraft[] => {
+    const changed = events.filter(({ fact }) => types.includes(fact.type));
+    const streams = new Set(changed.map(({ streamName }) => streamName));
+    return rows.filter(({ id }) => streams.has(`draft-${id}`));
+  };
+  return {
+    sent: changedBy('DraftSent').map(({ state }) => state),
+    begun: changedBy('SendDataBegun', 'DraftSent'),
+  };
 }
 
 export interface ListedDraft {

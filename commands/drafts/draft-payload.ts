@@ -55,6 +55,7 @@ export async function draftPayload(
     ...retryOf(state),
     ...(rejected.length > 0 ? { rejected } : {}),
     ...(envelope?.skipped_recipients ? { skipped_recipients: envelope.skipped_recipients } : {}),
+    ...(await reportsOf(personal, state)),
     created_by: state.createdBy ?? '',
     created_at: createdAt,
     updated_at: updatedAt ?? createdAt,
@@ -100,3 +101,22 @@ const rejectedOf = (
       response: await personal.open(response),
     })),
   );
+
+async function reportsOf(
+  personal: PersonalData,
+  { reports }: DraftState,
+): Promise<Pick<Draft, 'delivery_reports'>> {
+  if (reports.length === 0) return {};
+  const each = reports.flatMap(({ recipients, report_message_id, at }) =>
+    recipients.map(async ({ address, action, status, diagnostic, remote_mta }) => ({
+      message_id: report_message_id,
+      recipient: await personal.open(address),
+      action,
+      status,
+      diagnostic: await openText(personal, diagnostic),
+      remote_mta: await openText(personal, remote_mta),
+      at,
+    })),
+  );
+  return { delivery_reports: await Promise.all(each) };
+}

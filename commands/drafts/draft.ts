@@ -1,11 +1,12 @@
 /** The state of a draft from its own stream, the basis of every edit and every send. */
 import { draftEvents, type DraftVersion, type Threading } from './draft-events.ts';
+import { DeliveryReportReceived } from './report-events.ts';
 import type { DraftKind, DraftStatus } from '../operations/draft-shape.ts';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../values/event.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';
 
-type DraftEvent = (typeof draftEvents)[number];
+type DraftEvent = (typeof draftEvents)[number] | typeof DeliveryReportReceived;
 export type DraftFact = Fact<DraftEvent>;
 type DataOf<Type extends DraftEvent['type']> = PastFact<Extract<DraftEvent, { readonly type: Type }>>['data'];
 
@@ -43,6 +44,9 @@ export type SendEnd =
   | { readonly kind: 'failed'; readonly data: DataOf<'DraftSendFailed'> }
   | { readonly kind: 'unknown' };
 
+/** A delivery report, and when it was found. */
+export type ReceivedReport = DataOf<'DeliveryReportReceived'> & { readonly at: string };
+
 export interface DraftState {
   /** Null until the draft is started. */
   readonly mailboxId: string | null;
@@ -59,6 +63,8 @@ export interface DraftState {
   readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
   /** By operation. */
   readonly sendEnds: Readonly<Partial<Record<string, SendEnd>>>;
+  /** Oldest first. */
+  readonly reports: readonly ReceivedReport[];
   readonly createdAt: string | null;
   readonly createdBy: string | null;
   readonly updatedAt: string | null;
@@ -171,11 +177,14 @@ const steps: Steps = {
     ...withEnd(state, data.operation_id, { kind: 'unknown' }),
   }),
   SentCopyFiled: (state) => withSend(state, { copyFiled: true }),
+  DeliveryReportReceived: ({ reports }, { data, meta }) => ({
+    reports: [...reports, { ...data, at: meta.occurred_at }],
+  }),
 };
 
 export const draft: Aggregate<DraftState, DraftEvent> = {
   category: 'draft',
-  catalogue: catalogueOf(draftEvents),
+  catalogue: catalogueOf([...draftEvents, DeliveryReportReceived]),
   initial: {
     mailboxId: null,
     status: 'open',
@@ -188,6 +197,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
     supersededApproval: null,
     outcome: null,
     sendEnds: {},
+    reports: [],
     createdAt: null,
     createdBy: null,
     updatedAt: null,

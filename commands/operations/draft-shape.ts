@@ -1,5 +1,6 @@
 /** A draft as callers see it (`contract.md` 7), the same in its own routes and in every operation on it. */
 import { z } from 'zod';
+import { REPORT_ACTIONS } from '../mail/reported-recipient.ts';
 
 /** `contract.md` 10. */
 export const DRAFT_STATUSES = [
@@ -67,6 +68,20 @@ export const Draft = z.object({
     .array(SkippedRecipient)
     .optional()
     .describe('Of a reply: addresses of the message that it does not go to.'),
+  delivery_reports: z
+    .array(
+      z.object({
+        message_id: z.string().describe('The report, where it was found.'),
+        recipient: z.string().nullable(),
+        action: z.enum(REPORT_ACTIONS),
+        status: z.string().nullable().describe('Enhanced status code, as in "5.1.1".'),
+        diagnostic: z.string().nullable().describe('What a mail server said.'),
+        remote_mta: z.string().nullable().describe('The mail server that said it.'),
+        at: z.string(),
+      }),
+    )
+    .optional()
+    .describe('Of a sent draft: what mail servers reported later, oldest first.'),
   created_by: z.string(),
   created_at: z.string(),
   updated_at: z.string(),

@@ -11,6 +11,7 @@ import { settleOperation } from '../../commands/messages/reconcile-operation.ts'
 import type { Ports } from '../../commands/ports/ports.ts';
 import { fileSentCopy } from '../../commands/sending/sent-copy.ts';
 import { settleReview } from '../../commands/drafts/end-review.ts';
+import { type ReportSearch, searchReports } from '../../commands/sending/search-reports.ts';
 import { settleSend } from '../../commands/sending/settle-send.ts';
 import { listLeftReviews } from '../../projections/draft-reviews.ts';
 import { listUnsentDrafts } from '../../projections/drafts.ts';
@@ -22,6 +23,7 @@ import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
+import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
 import { type Outcome, type Sweeper, SweeperRun } from './run-sweeper.ts';
 
 const SECOND = 1_000;
@@ -187,6 +189,16 @@ function listOrphans({ directory, sql }: Ports): ReturnType<typeof listUnsentDra
 
 const byMailboxes = (ports: Ports): readonly Sweeper[] => [
   row({
+    name: 'delivery-reports',
+    everyMs: 2 * SECOND,
+    atOnce: 4,
+    pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
+    find: ({ except }) => listReportSearches(ports, except, MOST_LISTED),
+    keyOf: mailboxIdOf,
+    mailboxOf: mailboxIdOf,
+    settle: (search) => findReports(ports, search),
+  }),
+  row({
     name: 'mailbox-erasure',
     everyMs: MINUTE,
     atOnce: 1,
@@ -255,13 +267,22 @@ async function resumeSend(ports: Ports, send: DueSend): Promise<Outcome> {
 }
 
 async function copyDraft(ports: Ports, { draftId, mailboxId }: CopyWork): Promise<Outcome> {
-  const state = ports.directory.state.mailboxes.get(mailboxId)?.state;
-  if (state !== 'connected' && state !== 'syncing' && state !== 'degraded') return 'later';
+  if (!isConnected(ports.directory.state.mailboxes.get(mailboxId)?.state)) return 'later';
   const lease = await holdLease(ports.leases, `draft-copy-${draftId}`);
   if (lease === null) return 'later';
   try {
     await keepDraftCopy(ports, createDraftCopies(ports.sql), draftId, lease);
     return 'settled';
+  } finally {
+    await lease.release();
+  }
+}
+
+async function findReports(ports: Ports, search: ReportSearch): Promise<Outcome> {
+  const lease = await holdLease(ports.leases, `delivery-reports-${search.mailboxId}`);
+  if (lease === null) return 'held';
+  try {
+    return done(await searchReports(ports, createReportSearches(ports.sql), search));
   } finally {
     await lease.release();
   }

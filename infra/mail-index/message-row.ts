@@ -158,6 +158,10 @@ export const namesInEnvelope = (
 /** All people named in a packed envelope. */
 export const peopleInEnvelope = (envelope: string): Pick<Envelope, 'from' | 'to' | 'cc' | 'bcc'> =>
   unpackEnvelope(envelope);
+/** What of a packed envelope shows a delivery report. */
+export const reportSignsInEnvelope = (
+  envelope: string,
+): Pick<Envelope, 'from' | 'subject' | 'autoSubmitted' | 'attachments'> => unpackEnvelope(envelope);
 export const messageIdOf = (envelope: string): string | null => namesInEnvelope(envelope).messageId;
 
 /** The message of a row. */

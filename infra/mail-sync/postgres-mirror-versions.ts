@@ -42,5 +42,6 @@ export const createMirrorVersions = (sql: Sql, index: Pick<MailIndex, 'erase'>):
   erase: async ({ id, number }) => {
     await index.erase(number);
     await sql.query('delete from work.mail_echo where mailbox_id = $1', [id]);
+    await sql.query('delete from work.report_search where mailbox_id = $1', [id]);
   },
 });

@@ -8,9 +8,10 @@ import { verifies } from '../../support/suite/verifies.ts';
 const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {
   'a keyed hash, or one over a random number or a sealed Message-ID': [
     'owner_key', 'path_key', 'fingerprint', 'content_hash', 'draft.content_hash', 'mime_sha256',
+    'report_key',
   ],
   'an id that this gateway made': [
-    'changes.locator', 'changes.previous', 'supersedes', 'message_ids', 'source_message_id', 'sent_message_id',
+    'changes.locator', 'changes.previous', 'supersedes', 'message_ids', 'source_message_id', 'sent_message_id', 'report_message_id',
     'targets.message_id', 'results.message_id', 'results.new_message_id', 'created_by', 'rights_of', 'replay_of',
   ],
   'a word of this gateway': [
@@ -27,6 +28,7 @@ const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {
   'flags and keywords of messages': [
     'changes.flags', 'changes.flags_before', 'steps.flags_add', 'steps.flags_remove',
   ],
+  'a status code of a closed form': ['recipients.status'],
   'what a mail server can do, as it lists it before anybody reads mail there': ['capabilities'],
   'where uncounted requests came from': ['source'],
   'only in events of before the envelope held it': ['draft.attachments.sha256'],

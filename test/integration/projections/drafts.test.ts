@@ -3,6 +3,7 @@ import { draft } from '../../../commands/drafts/draft.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { drafts, listDraftStates, listUnsentDrafts } from '../../../projections/drafts.ts';
 import { listWrittenTo } from '../../../projections/contacts.ts';
+import { listSentWith } from '../../../projections/sent-messages.ts';
 import { happened, sealSample } from '../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import { verifies } from '../../support/suite/verifies.ts';
@@ -90,5 +91,33 @@ describe('the list of drafts', () => {
     await rig.settle(projector);
     expect(await written('mbx_5')).to.deep.equal([]);
     expect(await written('mbx_6')).to.have.length(2);
+  });
+
+  it(`knows which draft a mailbox sent with a Message-ID, from the first byte on ${verifies('contract:11:bounced')}`, async () => {
+    const { sql, events } = rig;
+    const projector = await rig.start({ projections: [drafts] });
+    const tellOf = async (id: string, ...facts: object[]): Promise<void> => {
+      await happened(events, `draft-${id}`, facts as unknown as Parameters<typeof happened>[2]);
+      await rig.settle(projector);
+    };
+    const frozen = { ...SAMPLE_EVENTS.DraftFrozen, rfc_message_id: sealSample('<own@example.com>') };
+    const find = (mailboxId: string, ...ids: string[]) => listSentWith(sql, mailboxId, ids);
+    await tellOf(
+      'drf_8',
+      { type: 'DraftStarted', data: { ...SAMPLE_EVENTS.DraftStarted, mailbox_id: 'mbx_8' } },
+      { type: 'DraftFrozen', data: frozen },
+    );
+    expect(await find('mbx_8', 'own@example.com')).to.deep.equal([]);
+    await tellOf('drf_8', { type: 'SendDataBegun', data: SAMPLE_EVENTS.SendDataBegun });
+    expect(await find('mbx_8', 'own@example.com')).to.deep.equal(['drf_8']);
+    const given = { ...SAMPLE_EVENTS.DraftSent, rfc_message_id: sealSample('<given@example.com>') };
+    await tellOf('drf_8', { type: 'DraftSent', data: given });
+    expect(await find('mbx_8', 'x@example.com', 'given@example.com', '<own@example.com>')).to.deep.equal([
+      'drf_8',
+    ]);
+    expect(await find('mbx_9', 'own@example.com'), 'of another mailbox').to.deep.equal([]);
+    await happened(events, 'mailbox-mbx_8', [{ type: 'MailboxErased', data: {} }]);
+    await rig.settle(projector);
+    expect(await find('mbx_8', 'own@example.com')).to.deep.equal([]);
   });
 });

@@ -137,7 +137,7 @@ export class FakeMailbox implements MailSession {
   describePart(): never {
     throw new Error('not asked of this mailbox');
   }
-  readBytes(): never {
+  readBytes(..._: Parameters<MailSession['readBytes']>): ReturnType<MailSession['readBytes']> {
     throw new Error('not asked of this mailbox');
   }
 

@@ -212,6 +212,15 @@ export const SAMPLE_EVENTS: Samples = {
   },
   DraftSendUnknown: { operation_id: 'opn_1', attempt: 1 },
   SentCopyFiled: { operation_id: 'opn_1', filed_by: 'gateway', sent_message_id: 'msg_9' },
+  DeliveryReportReceived: {
+    operation_id: 'opn_1',
+    report_message_id: 'msg_10',
+    folder: 1,
+    report_key: 'keyed-hash',
+    recipients: [
+      { address: sealed, action: 'failed', status: '5.1.1', diagnostic: sealed, remote_mta: sealed },
+    ],
+  },
   QuotaTaken: { operation_id: 'opn_1' },
   QuotaGivenBack: { operation_id: 'opn_1' },
   OperationCompleted: { summary: { done: 1, failed: 0, unknown: 0 } },

@@ -76,7 +76,7 @@ describe('a delivery report', () => {
     expect(idOf(DELIVERY_REPORTS.qmail(ID))).to.equal(null);
   });
 
-  it('is read with line feeds alone, and cut off in the message it returns', () => {
+  it('is read with line feeds alone, and when the message it returns is incomplete', () => {
     const raw = DELIVERY_REPORTS.postfixDelayed(ID);
     expect(read(raw.replaceAll('\r\n', '\n'))?.recipients.length).to.equal(1);
     const cut = raw.slice(0, raw.indexOf('Date: Mon, 02'));
