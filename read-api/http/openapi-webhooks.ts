@@ -5,9 +5,10 @@ import type { Json } from './openapi-components.ts';
 import { schemaOf } from './openapi-schemas.ts';
 
 const HEADERS = {
-  'webhook-id': 'Of the event: the same in every attempt and replay. A receiver forgets what it has seen.',
+  'webhook-id':
+    'The id of the event: the same in every attempt and replay, so that a receiver can ignore repetitions.',
   'webhook-timestamp':
-    'When this attempt was made, in seconds since 1970. An old one may be a replay by others.',
+    'When this attempt was made, in seconds since 1970. Refuse an old one: it may be a copy from an attacker.',
   'webhook-signature':
     'As in Standard Webhooks, separated by spaces: v1, and the HMAC-SHA256 of id, timestamp and body for each live secret.',
 } as const;
@@ -15,7 +16,7 @@ const HEADERS = {
 const RESPONSES = {
   WebhookReceived: 'Received. An answer after the deadline of the attempt counts as none.',
   WebhookGone: 'The endpoint is disabled.',
-  WebhookFailed: 'The attempt failed and is repeated later. Redirects are not followed.',
+  WebhookFailed: 'The attempt failed. It is repeated later, but not after a redirect, which is not followed.',
 } as const;
 
 const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });

@@ -76,6 +76,15 @@ describe('events that webhooks tell', () => {
     ]);
   });
 
+  it('have one schema for each type', () => {
+    const schemas = published.flatMap(({ webhook }) => Object.entries(webhook?.types ?? {}));
+    const byType = Map.groupBy(schemas, ([type]) => type);
+    const several = [...byType].filter(
+      ([, entries]) => new Set(entries.map(([, schema]) => schema)).size > 1,
+    );
+    expect(several.map(([type]) => type)).to.deep.equal([]);
+  });
+
   for (const event of published) {
     it(`make payloads of ids and plain facts: ${event.type} ${verifies('contract:11:payload')}`, () => {
       const notifications = toldOf(event);
