@@ -1,6 +1,7 @@
 /** Reading `read.webhook_endpoint` and `read.webhook_delivery`. */
 import type { Sql } from '../commands/ports/ports.ts';
 import type { ListedDelivery, ReplayQuery } from '../commands/ports/webhook-records.ts';
+import type { DeliveryStatus } from '../commands/webhooks/delivery-payload.ts';
 import { type EndpointRow, readDelivery, readEndpoint, type Stored } from './webhook-rows.ts';
 
 /** Every endpoint of the installation, and the number of its last queued delivery. */
@@ -59,17 +60,6 @@ const listed = (row: Stored): ListedDelivery => ({
   ...readDelivery(row),
   ...(row['in_flight'] === true && { status: 'in_flight' as const }),
 });
-
-export const DELIVERY_STATUSES = [
-  'scheduled',
-  'in_flight',
-  'succeeded',
-  'failed',
-  'blocked',
-  'interrupted',
-  'cancelled',
-] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 export interface DeliveryQuery {
   readonly orgId: string;

@@ -12,6 +12,7 @@ import { NEW_HEALTH } from '../commands/webhooks/endpoint-health.ts';
 import type { DeliveryRow, EndpointHealth } from '../commands/ports/webhook-records.ts';
 import type { Trigger } from '../commands/values/webhook-event.ts';
 import type { Sql } from '../commands/ports/ports.ts';
+import type { Position } from '../commands/values/position.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 
 export interface EndpointRow {
@@ -75,6 +76,7 @@ const DELIVERY: Columns<DeliveryRow> = {
   error_code: ['text', ({ errorCode }) => errorCode],
   response_excerpt: ['text', ({ responseExcerpt }) => responseExcerpt],
   withheld: ['boolean', ({ withheld }) => withheld],
+  ended_position: ['bigint', ({ endedPosition }) => endedPosition?.toString() ?? null],
   replay_of: ['text', ({ replayOf }) => replayOf],
   next_delivery_id: ['text', ({ nextDeliveryId }) => nextDeliveryId],
   occurred_at: ['timestamptz', ({ occurredAt }) => occurredAt],
@@ -174,6 +176,7 @@ export const readDelivery = (row: Stored): DeliveryRow => ({
   errorCode: row['error_code'] as string | null,
   responseExcerpt: row['response_excerpt'] as Sealed | null,
   withheld: row['withheld'] === true,
+  endedPosition: row['ended_position'] === null ? null : BigInt(row['ended_position'] as string),
   replayOf: row['replay_of'] as string | null,
   nextDeliveryId: row['next_delivery_id'] as string | null,
   occurredAt: time(row['occurred_at']) ?? '',
@@ -190,13 +193,15 @@ export const UNTRIED = {
   errorCode: null,
   responseExcerpt: null,
   withheld: false,
+  endedPosition: null,
   nextDeliveryId: null,
 } as const;
 
 export const notTried = (row: DeliveryRow): DeliveryRow => ({ ...row, ...UNTRIED });
 
 /** The columns that the outcome of an attempt sets. */
-export const outcomeOf = (ended: DeliveryEnded) => ({
+export const outcomeOf = (ended: DeliveryEnded, position: Position) => ({
+  endedPosition: position,
   status: ended.status,
   startedAt: ended.started_at,
   durationMs: ended.duration_ms,
@@ -206,7 +211,12 @@ export const outcomeOf = (ended: DeliveryEnded) => ({
   withheld: ended.withheld,
 });
 
-export const testRow = (ended: DeliveryEnded, at: string, orgId: string | null): DeliveryRow => ({
+export const testRow = (
+  ended: DeliveryEnded,
+  position: Position,
+  at: string,
+  orgId: string | null,
+): DeliveryRow => ({
   id: ended.delivery_id,
   endpointId: ended.endpoint_id,
   orgId,
@@ -224,5 +234,5 @@ export const testRow = (ended: DeliveryEnded, at: string, orgId: string | null):
   occurredAt: ended.started_at ?? at,
   queuedAt: ended.started_at ?? at,
   data: null,
-  ...outcomeOf(ended),
+  ...outcomeOf(ended, position),
 });

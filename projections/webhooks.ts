@@ -3,7 +3,7 @@
  * scheduled delivery; the outcome of an attempt ends it and names the next one.
  */
 import type { AnyEvent } from '../commands/event-catalogue.ts';
-import type { EventMetadata, PastFact } from '../commands/values/event.ts';
+import type { PastFact } from '../commands/values/event.ts';
 import {
   type DeliveriesQueued,
   type DeliveryEnded,
@@ -96,8 +96,8 @@ class WebhookFold {
   async apply(event: ProjectedEvent): Promise<void> {
     const { fact, streamName } = event;
     if (isEndpointEvent(fact)) await this.#changeEndpoint(splitStreamName(streamName).id, fact, event);
-    if (fact.type === 'WebhookDeliveriesQueued') this.#queue(fact.data, fact.meta);
-    if (fact.type === 'WebhookDeliveryEnded') this.#end(fact.data, fact.meta);
+    if (fact.type === 'WebhookDeliveriesQueued') this.#queue(fact.data, event);
+    if (fact.type === 'WebhookDeliveryEnded') this.#end(fact.data, event);
   }
 
   /** Writes what changed, and wakes the workers when a delivery was scheduled. */
@@ -150,32 +150,32 @@ class WebhookFold {
       fact.type === 'WebhookEndpointResumed' ||
       (fact.type === 'WebhookEndpointChanged' && fact.data.url !== undefined);
     this.#putEndpoint({ ...before, state, health: startsAfresh ? recovered(before.health) : before.health });
-    if (fact.type === 'WebhookEndpointDisabled') await this.#cancel(id, 'endpoint_disabled');
-    if (fact.type === 'WebhookEndpointRemoved') await this.#cancel(id, 'endpoint_removed');
+    if (fact.type === 'WebhookEndpointDisabled') await this.#cancel(id, 'endpoint_disabled', event);
+    if (fact.type === 'WebhookEndpointRemoved') await this.#cancel(id, 'endpoint_removed', event);
     if (fact.type === 'WebhookDeliveryReplayed') {
       const source = this.#deliveries.get(fact.data.replay_of);
-      if (source?.endpointId === id) this.#replay(source, fact.data.delivery_id, fact.meta.occurred_at);
+      if (source?.endpointId === id) this.#replay(source, fact.data.delivery_id, event);
     }
     if (fact.type === 'WebhookReplayRequested') {
       for (const source of await this.#latestSince(id, fact.data.since, fact.data.status)) {
         const replayId = deliveryId(new Date(fact.meta.occurred_at), id, [event.id, source.eventId]);
-        this.#replay(source, replayId, fact.meta.occurred_at);
+        this.#replay(source, replayId, event);
       }
     }
   }
 
   /** In SQL: a paused endpoint may have many. */
-  async #cancel(endpointId: string, errorCode: string): Promise<void> {
+  async #cancel(endpointId: string, errorCode: string, { position }: ProjectedEvent): Promise<void> {
     await this.flush();
     const { sql, tableOf } = this.#batch;
     await sql.query(
-      `update ${tableOf('webhook_delivery')} set status = 'cancelled', error_code = $2
+      `update ${tableOf('webhook_delivery')} set status = 'cancelled', error_code = $2, ended_position = $3
        where endpoint_id = $1 and status = 'scheduled'`,
-      [endpointId, errorCode],
+      [endpointId, errorCode, String(position)],
     );
     for (const row of this.#deliveries.values())
       if (row.endpointId === endpointId && row.status === 'scheduled')
-        this.#deliveries.set(row.id, { ...row, status: 'cancelled', errorCode });
+        this.#deliveries.set(row.id, { ...row, status: 'cancelled', errorCode, endedPosition: position });
   }
 
   /** The latest delivery of each event of the endpoint since a time, where it has ended so. */
@@ -193,18 +193,17 @@ class WebhookFold {
     ]);
   }
 
-  #replay(source: DeliveryRow, id: string, at: string): void {
+  #replay(source: DeliveryRow, id: string, { fact, position }: ProjectedEvent): void {
     // The request was repeated after it had been recorded.
     if (this.#deliveries.has(id)) return;
-    const isActive = this.#accepts(source.endpointId);
+    const at = fact.meta.occurred_at;
     this.#putDelivery({
       ...notTried(source),
       id,
       trigger: 'replay',
       attempt: 1,
       failures: 0,
-      status: isActive ? 'scheduled' : 'cancelled',
-      errorCode: isActive ? null : 'endpoint_disabled',
+      ...(this.#accepts(source.endpointId) ? {} : cancelledAt(position)),
       dueAt: at,
       queuedAt: at,
       replayOf: source.id,
@@ -216,7 +215,7 @@ class WebhookFold {
     return status === 'active' || status === 'paused';
   }
 
-  #queue({ notifications, deliveries }: DeliveriesQueued, { org_id }: EventMetadata): void {
+  #queue({ notifications, deliveries }: DeliveriesQueued, { fact, position }: ProjectedEvent): void {
     for (const { notification: place, endpoint_id, sequence } of deliveries) {
       const notification = notifications[place];
       const endpoint = this.#endpoints.get(endpoint_id);
@@ -229,7 +228,7 @@ class WebhookFold {
         ...UNTRIED,
         id: deliveryId(new Date(occurred_at), endpoint_id, [event_id]),
         endpointId: endpoint_id,
-        orgId: org_id,
+        orgId: fact.meta.org_id,
         eventId: event_id,
         eventType: event_type,
         mailboxId: mailbox_id,
@@ -243,21 +242,22 @@ class WebhookFold {
         occurredAt: occurred_at,
         queuedAt: occurred_at,
         data,
-        ...(isActive ? {} : { status: 'cancelled', errorCode: 'endpoint_disabled' }),
+        ...(isActive ? {} : cancelledAt(position)),
       });
     }
   }
 
   /** The first outcome of a delivery counts: a later one comes from a worker that had lost it. */
-  #end(ended: DeliveryEnded, { occurred_at: at, org_id }: EventMetadata): void {
+  #end(ended: DeliveryEnded, { fact, position }: ProjectedEvent): void {
+    const { occurred_at: at, org_id } = fact.meta;
     if (ended.trigger === 'test') {
-      if (!this.#deliveries.has(ended.delivery_id)) this.#putDelivery(testRow(ended, at, org_id));
+      if (!this.#deliveries.has(ended.delivery_id)) this.#putDelivery(testRow(ended, position, at, org_id));
       return;
     }
     const row = this.#deliveries.get(ended.delivery_id);
     if (row === undefined || !isOpen(row)) return;
     const next = this.#accepts(row.endpointId) ? ended.next : null;
-    this.#putDelivery({ ...row, ...outcomeOf(ended), nextDeliveryId: next?.delivery_id ?? null });
+    this.#putDelivery({ ...row, ...outcomeOf(ended, position), nextDeliveryId: next?.delivery_id ?? null });
     const endpoint = this.#endpoints.get(row.endpointId);
     if (endpoint) this.#putEndpoint({ ...endpoint, health: healthAfter(endpoint.health, ended, at) });
     if (next === null) return;
@@ -271,6 +271,9 @@ class WebhookFold {
     });
   }
 }
+
+const cancelledAt = (position: Position) =>
+  ({ status: 'cancelled', errorCode: 'endpoint_disabled', endedPosition: position }) as const;
 
 /** True also when the endpoint was disabled or removed while the attempt was under way. */
 const isOpen = ({ status, startedAt, errorCode }: DeliveryRow): boolean =>

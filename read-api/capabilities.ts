@@ -34,6 +34,14 @@ import { createAgent } from '../commands/organisation/add-agent.ts';
 import { createToken, deleteToken } from '../commands/organisation/manage-tokens.ts';
 import { putPolicy } from '../commands/policy/set-policy.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
+import {
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
+  rotateWebhookSecret,
+  updateWebhookEndpoint,
+} from '../commands/webhooks/manage-endpoints.ts';
+import { replayDelivery, replayWebhookEndpoint } from '../commands/webhooks/replay-deliveries.ts';
+import { testWebhookEndpoint } from '../commands/webhooks/test-endpoint.ts';
 import { emailRequests } from './approvals/email-requests.ts';
 import { downloadApprovalAttachment } from './approvals/approval-attachment.ts';
 import { getApproval, listApprovals, previewApproval } from './approvals/read-approvals.ts';
@@ -59,6 +67,8 @@ import { simulatePolicy } from './policy/simulate-policy.ts';
 import { awaitEmail } from './waiting/await-email.ts';
 import { monitorApproval } from './waiting/monitor-approval.ts';
 import { monitorInbox } from './waiting/monitor-inbox.ts';
+import { getDelivery, listDeliveries } from './webhooks/read-deliveries.ts';
+import { getWebhookEndpoint, listWebhookEndpoints } from './webhooks/read-endpoints.ts';
 
 export const capabilities = defineRegistry([
   getIdentity,
@@ -133,6 +143,17 @@ export const capabilities = defineRegistry([
   listOperations,
   getOperation,
   resolveOperation,
+  listWebhookEndpoints,
+  createWebhookEndpoint,
+  getWebhookEndpoint,
+  updateWebhookEndpoint,
+  deleteWebhookEndpoint,
+  rotateWebhookSecret,
+  testWebhookEndpoint,
+  replayWebhookEndpoint,
+  listDeliveries,
+  getDelivery,
+  replayDelivery,
   listAuditEvents,
   getAuditEvent,
   getSession,

@@ -1,5 +1,6 @@
 /** What the read model knows of webhooks: how endpoints answer, and every delivery. */
 import type { EndedStatus, Trigger } from '../values/webhook-event.ts';
+import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
 
 /** How an endpoint has answered lately. */
@@ -40,6 +41,8 @@ export interface DeliveryRow {
   readonly errorCode: string | null;
   readonly responseExcerpt: Sealed | null;
   readonly withheld: boolean;
+  /** Where in the log it ended; null until then. */
+  readonly endedPosition: Position | null;
   readonly replayOf: string | null;
   readonly nextDeliveryId: string | null;
   /** When what the payload tells happened. */

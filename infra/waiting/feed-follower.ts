@@ -21,6 +21,7 @@ import { FEED_DAYS, isAfter } from '../../commands/ports/change-feed.ts';
 
 const FEED = 'mailFeed-';
 const OPERATION = 'operation-';
+const DELIVERIES = 'webhookDeliveries-';
 
 /** Changes kept in memory, a few hundred bytes each. */
 const RECENT_CHANGES = 10_000;
@@ -115,7 +116,7 @@ export class FeedFollower implements ChangeFeed {
 
   async #followOnce(signal: AbortSignal): Promise<void> {
     const from = this.#reached < 0n ? null : this.#reached;
-    const filter = { streamPrefixes: [FEED, OPERATION] };
+    const filter = { streamPrefixes: [FEED, OPERATION, DELIVERIES] };
     for await (const item of this.#options.events.subscribeToAll(from, signal, filter)) {
       // A checkpoint may be beyond the last event here; a cursor from it would seem to be of another log.
       if (item.kind === 'event') this.#note(item.event);
@@ -125,7 +126,9 @@ export class FeedFollower implements ChangeFeed {
   /** Synchronous: no reader sees a position reached before its changes are available. */
   #note(event: StoredEvent): void {
     const { streamName, position } = event;
-    const id = streamName.split('-', 2)[1] ?? '';
+    const id = streamName.startsWith(DELIVERIES)
+      ? String(event.data['delivery_id'])
+      : (streamName.split('-', 2)[1] ?? '');
     if (streamName.startsWith(FEED)) this.#recent.add(id, this.#changesOf(event));
     this.#reached = position;
     this.#watches.ring(id);

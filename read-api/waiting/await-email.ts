@@ -6,9 +6,11 @@ import { FilterSchema } from '../../commands/mail/mail-filter.ts';
 import { FolderArgument, MailboxIdParameter } from '../../commands/mail/select.ts';
 import type { Scope } from '../../commands/values/scopes.ts';
 import { ListedApproval } from '../../commands/operations/approval-payload.ts';
+import { Delivery } from '../../commands/webhooks/delivery-payload.ts';
 import { Message } from '../messages/message-view.ts';
 import { ApprovalIds, approvalsThat } from './approval-wait.ts';
 import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
+import { deliveriesThat, MAX_DELIVERIES } from './delivery-wait.ts';
 import { messagesThat } from './message-wait.ts';
 import { FinishedOperation, MAX_OPERATIONS, operationsThat } from './operation-wait.ts';
 import { startOf, startOfAll, waitFor, type Waiting } from './wait-for.ts';
@@ -16,8 +18,10 @@ import { startOf, startOfAll, waitFor, type Waiting } from './wait-for.ts';
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,
   for: z
-    .enum(['message', 'approval', 'operation'])
-    .describe('message: new, or newly matching select; approval: decided; operation: finished.'),
+    .enum(['message', 'approval', 'operation', 'delivery'])
+    .describe(
+      'message: new, or newly matching select; approval: decided; operation: finished; delivery: of a webhook, ended.',
+    ),
   select: z
     .strictObject({
       mailbox_id: z.string().max(64).optional(),
@@ -34,15 +38,21 @@ const Input = z.strictObject({
     .max(MAX_OPERATIONS)
     .optional()
     .describe('As a reply named them.'),
+  delivery_ids: z
+    .array(z.string().min(1).max(64))
+    .min(1)
+    .max(MAX_DELIVERIES)
+    .optional()
+    .describe('obx_ ids, as GET /deliveries lists them.'),
   ...waitFields,
 });
 type Input = z.output<typeof Input>;
 
-const Item = z.union([Message, FinishedOperation, ListedApproval]);
+const Item = z.union([Message, FinishedOperation, ListedApproval, Delivery]);
 type Item = z.output<typeof Item>;
 
 const access: Access<Input> = {
-  any: ['messages:read', 'approvals:read'],
+  any: ['messages:read', 'approvals:read', 'deliveries:read'],
   mailbox: (input) => input.mailbox_id,
   needs: (input) => NEEDED[input.for],
 };
@@ -51,6 +61,7 @@ const NEEDED: Readonly<Record<Input['for'], readonly Scope[]>> = {
   message: ['messages:read'],
   approval: ['approvals:read'],
   operation: [],
+  delivery: ['deliveries:read'],
 };
 
 export const awaitEmail = defineCapability<Input, AwaitReply<Item>>({
@@ -79,9 +90,10 @@ export const awaitEmail = defineCapability<Input, AwaitReply<Item>>({
     checkSubject(input);
     const waiting = { access, input, context };
     if (input.for === 'message') return await awaitMessages(waiting, input);
-    return input.for === 'approval'
-      ? await awaitApprovals(waiting, input)
-      : await awaitOperations(waiting, input);
+    if (input.for === 'approval') return await awaitApprovals(waiting, input);
+    return input.for === 'operation'
+      ? await awaitOperations(waiting, input)
+      : await waitFor(waiting, await startOfAll(waiting), deliveriesThat(context, input.delivery_ids ?? []));
   },
 });
 
@@ -117,8 +129,8 @@ function checkSubject({ for: subject, mailbox_id, select = {}, ...named }: Input
   if (select.mailbox_id !== undefined && select.mailbox_id !== mailbox_id) {
     refuse('select.mailbox_id', 'select.mailbox_id names another mailbox than the path.');
   }
-  for (const kind of ['approval', 'operation'] as const) {
-    const ids = `${kind}_ids` as const;
+  for (const kind of ['approval', 'operation', 'delivery'] as const) {
+    const ids = `${kind === 'delivery' ? 'delivery' : kind}_ids` as const;
     if ((subject === kind) !== (named[ids] !== undefined)) {
       refuse(ids, `Name ${ids} with for "${kind}", and only then.`);
     }

@@ -1,0 +1,294 @@
+/** POST, PATCH and DELETE of webhook endpoints, and the rotation of their secret. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { WebhookSecrets } from '../ports/webhook-port.ts';
+import { Nothing, replayNothing } from '../values/empty-response.ts';
+import { GatewayError } from '../values/errors.ts';
+import {
+  assertVersion,
+  changeEndpoint,
+  createEndpoint,
+  type EndpointSettings,
+  removeEndpoint,
+  rotateSecret,
+} from './decide-endpoint.ts';
+import { type EndpointState, webhookEndpoint } from './endpoint.ts';
+import {
+  describeEndpoint,
+  endpointEtag,
+  endpointFields,
+  EndpointId,
+  endpointOf,
+  mailboxesWithin,
+  personOf,
+  WebhookEndpoint,
+} from './endpoint-payload.ts';
+
+/** More would make every event of the organisation slow to queue. */
+const MOST_ENDPOINTS = 100;
+
+const access = { any: ['webhooks:manage'], steppedUp: true } as const;
+
+const CreateInput = z.strictObject({
+  url: endpointFields.url,
+  event_types: endpointFields.event_types,
+  mailbox_ids: endpointFields.mailbox_ids.optional().describe('Absent = no event of a mailbox is sent.'),
+  payload: endpointFields.payload.optional().describe('thin by default.'),
+  description: endpointFields.description.optional(),
+});
+const CreatedEndpoint = WebhookEndpoint.extend({
+  secret: z.string().optional().describe('Signs the payloads (Standard Webhooks); shown once.'),
+  secret_shown: z.boolean(),
+});
+type CreatedEndpoint = z.output<typeof CreatedEndpoint>;
+
+export const createWebhookEndpoint = defineCapability<z.output<typeof CreateInput>, CreatedEndpoint>({
+  name: 'create_webhook_endpoint',
+  title: 'Create a webhook endpoint',
+  summary: 'Creates an endpoint to which events of the organisation are sent.',
+  description:
+    'Events from now on are sent to the URL by POST, signed as Standard Webhooks says, at least once each. The secret is shown ' +
+    'once, in this answer. What you may not see when a payload is sent is withheld from it. An organisation has at most ' +
+    `${String(MOST_ENDPOINTS)} endpoints.`,
+  effect: 'write',
+  access,
+  rest: {
+    method: 'post',
+    path: '/webhook-endpoints',
+    status: 201,
+    location: ({ id }) => `/webhook-endpoints/${id}`,
+  },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (targetId, _, { ports }) => {
+      const { state } = await loadAggregate(ports.events, webhookEndpoint, targetId);
+      return state.version === 0
+        ? null
+        : { ...(await described(ports, targetId, state)), secret_shown: false };
+    },
+  },
+  input: CreateInput,
+  output: CreatedEndpoint,
+  etag: endpointEtag,
+  handle: async (input, context) => {
+    const { caller, ports, writer, author, notePosition } = context;
+    const { url, description = null, payload = 'thin', event_types: eventTypes, mailbox_ids = [] } = input;
+    const mailboxIds = mailboxesWithin(caller, mailbox_ids);
+    await ports.webhookSender.vet(url);
+    if ((await ports.webhookRecords.countEndpoints(caller.org.id)) >= MOST_ENDPOINTS) throw tooMany();
+    const by = personOf(caller);
+    const sealed = (text: string) => ports.personal.seal(by, text);
+    const settings: EndpointSettings = {
+      url: await sealed(url),
+      description: description === null ? null : await sealed(description),
+      eventTypes,
+      mailboxIds,
+      payload,
+    };
+    const id = await context.claim('whk');
+    const { secret, ...made } = await newSecret(context, id);
+    const { state, position } = await decideAndAppend(writer, author, webhookEndpoint, {
+      id,
+      decide: (current) => createEndpoint(current, settings, { by, ...made }),
+    });
+    notePosition(position);
+    return { ...(await described(ports, id, state)), secret, secret_shown: true };
+  },
+});
+
+const tooMany = (): GatewayError =>
+  new GatewayError(
+    'conflict',
+    `This organisation has ${String(MOST_ENDPOINTS)} webhook endpoints, which is the most; delete one first.`,
+  );
+
+const HINT_CHARACTERS = 4;
+
+async function newSecret({ caller, ports }: Context, endpointId: string) {
+  const { id, secret } = await ports.webhookSecrets.create(endpointId);
+  const hint = await ports.personal.seal(personOf(caller), secret.slice(-HINT_CHARACTERS));
+  return { secretId: id, secretHint: hint, secret };
+}
+
+const described = async (
+  ports: Context['ports'],
+  id: string,
+  state: EndpointState,
+): Promise<WebhookEndpoint> =>
+  await describeEndpoint(ports, id, state, await ports.webhookRecords.health(id));
+
+const UpdateInput = z.strictObject({
+  endpoint_id: EndpointId,
+  ...z.object(endpointFields).partial().shape,
+  status: z
+    .enum(['active', 'paused'])
+    .optional()
+    .describe('active also enables a disabled endpoint again; what was cancelled stays cancelled.'),
+});
+
+export const updateWebhookEndpoint = defineCapability<z.output<typeof UpdateInput>, WebhookEndpoint>({
+  name: 'update_webhook_endpoint',
+  title: 'Change a webhook endpoint',
+  summary: 'Changes, pauses or resumes a webhook endpoint.',
+  description:
+    'Changes the fields that are sent; others stay. While an endpoint is paused its events are queued, for 30 days at most. ' +
+    'Whoever changes more than description and status is the person whose rights decide what may be delivered, so all its ' +
+    'mailboxes must be yours to read.',
+  effect: 'write',
+  access,
+  rest: { method: 'patch', path: '/webhook-endpoints/:endpoint_id' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { endpoint_id }, context, settled) =>
+      settled ? await described(context.ports, endpoint_id, await endpointOf(context, endpoint_id)) : null,
+  },
+  input: UpdateInput,
+  output: WebhookEndpoint,
+  etag: endpointEtag,
+  ifMatch: true,
+  handle: async (input, context) => {
+    const { caller, ports, request, writer, author, notePosition } = context;
+    const { endpoint_id: id, status } = input;
+    const before = await endpointOf(context, id);
+    const by = personOf(caller);
+    const settings = await changedSettings(context, before, input);
+    const decide = (state: EndpointState) => {
+      assertVersion(state, request.ifMatch);
+      return changeEndpoint(state, { settings, status, by });
+    };
+    decide(before);
+    await context.claim('req');
+    const { state, position } = await decideAndAppend(writer, author, webhookEndpoint, { id, decide });
+    notePosition(position);
+    return await described(ports, id, state);
+  },
+});
+
+/** The settings that differ from the present ones. Who changes what is sent, or where to, must be able to read it all. */
+async function changedSettings(
+  { caller, ports }: Context,
+  before: EndpointState,
+  input: z.output<typeof UpdateInput>,
+): Promise<Partial<EndpointSettings>> {
+  const { url, description, event_types, mailbox_ids, payload } = input;
+  const open = async (sealed: EndpointState['url']) =>
+    sealed === null ? null : await ports.personal.open(sealed);
+  const sealed = (text: string) => ports.personal.seal(personOf(caller), text);
+  const isNewUrl = url !== undefined && url !== (await open(before.url));
+  const isNewText = description !== undefined && description !== (await open(before.description));
+  const asksForRights =
+    isNewUrl || event_types !== undefined || mailbox_ids !== undefined || payload !== undefined;
+  const mailboxIds = asksForRights ? mailboxesWithin(caller, mailbox_ids ?? before.mailboxIds) : undefined;
+  if (isNewUrl) await ports.webhookSender.vet(url);
+  return {
+    ...(isNewUrl && { url: await sealed(url) }),
+    ...(isNewText && { description: description === null ? null : await sealed(description) }),
+    ...(event_types && { eventTypes: event_types }),
+    ...(mailbox_ids !== undefined && mailboxIds && { mailboxIds }),
+    ...(payload && { payload }),
+  };
+}
+
+const DeleteInput = z.strictObject({ endpoint_id: EndpointId });
+
+export const deleteWebhookEndpoint = defineCapability<z.output<typeof DeleteInput>, Nothing>({
+  name: 'delete_webhook_endpoint',
+  title: 'Delete a webhook endpoint',
+  summary: 'Deletes a webhook endpoint; what is queued for it is cancelled.',
+  description: 'Ends an endpoint for good and erases its secrets. Its deliveries stay listed.',
+  effect: 'write',
+  access,
+  rest: { method: 'delete', path: '/webhook-endpoints/:endpoint_id', status: 204 },
+  tool: null,
+  idempotency: { kind: 'claim', replay: replayNothing },
+  input: DeleteInput,
+  output: Nothing,
+  ifMatch: true,
+  handle: async ({ endpoint_id: id }, context) => {
+    const { ports, request, writer, author, notePosition } = context;
+    assertVersion(await endpointOf(context, id), request.ifMatch);
+    await context.claim('req');
+    const { position } = await decideAndAppend(writer, author, webhookEndpoint, {
+      id,
+      decide: (state) => {
+        assertVersion(state, request.ifMatch);
+        return removeEndpoint(state);
+      },
+    });
+    notePosition(position);
+    await eraseSecrets(ports, id);
+    return {};
+  },
+});
+
+/** They sign nothing any more; when they cannot be erased now, the sweeper does it. */
+async function eraseSecrets(
+  { webhookSecrets, log }: { readonly webhookSecrets: WebhookSecrets; readonly log: Context['ports']['log'] },
+  endpointId: string,
+): Promise<void> {
+  await webhookSecrets.erase(endpointId).catch((error: unknown) => {
+    log.warn('webhooks: secrets not erased yet', { endpoint_id: endpointId, error: String(error) });
+  });
+}
+
+const DAY_SECONDS = 86_400;
+
+const RotateInput = z.strictObject({
+  endpoint_id: EndpointId,
+  overlap_seconds: z
+    .int()
+    .min(0)
+    .max(7 * DAY_SECONDS)
+    .optional()
+    .describe('How long the previous secret signs too: a day by default, a week at most.'),
+});
+const RotatedSecret = z.object({
+  secret: z.string().optional().describe('The new secret; shown once.'),
+  secret_shown: z.boolean(),
+  previous_secret_expires_at: z.string().nullable(),
+});
+type RotatedSecret = z.output<typeof RotatedSecret>;
+
+export const rotateWebhookSecret = defineCapability<z.output<typeof RotateInput>, RotatedSecret>({
+  name: 'rotate_webhook_secret',
+  title: 'Rotate the secret of a webhook endpoint',
+  summary: 'Gives an endpoint a new secret; the previous one signs for an overlap.',
+  description:
+    'The new secret is shown once, in this answer. Until the overlap ends every payload carries a signature of each secret, so ' +
+    'the receiver can change without losing one. At most three secrets sign at once.',
+  effect: 'write',
+  access,
+  rest: { method: 'post', path: '/webhook-endpoints/:endpoint_id/rotate-secret' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { endpoint_id }, context, settled) => {
+      if (!settled) return null;
+      const shown = await described(context.ports, endpoint_id, await endpointOf(context, endpoint_id));
+      return { secret_shown: false, previous_secret_expires_at: shown.previous_secret_expires_at };
+    },
+  },
+  input: RotateInput,
+  output: RotatedSecret,
+  handle: async ({ endpoint_id: id, overlap_seconds = DAY_SECONDS }, context) => {
+    const { ports, writer, author, notePosition } = context;
+    await endpointOf(context, id);
+    await context.claim('req');
+    const { secret, ...made } = await newSecret(context, id);
+    const { position, state } = await decideAndAppend(writer, author, webhookEndpoint, {
+      id,
+      decide: (current, now) =>
+        rotateSecret(current, {
+          ...made,
+          now,
+          previousExpiresAt: new Date(now.getTime() + overlap_seconds * 1_000).toISOString(),
+        }),
+    });
+    notePosition(position);
+    const { previous_secret_expires_at } = await described(ports, id, state);
+    return { secret, secret_shown: true, previous_secret_expires_at };
+  },
+});

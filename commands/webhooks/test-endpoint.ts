@@ -1,0 +1,135 @@
+/** POST /webhook-endpoints/:endpoint_id/test: one signed payload now, and its outcome. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import type { WebhookResponse } from '../ports/webhook-port.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import { TEST_EVENT_TYPE } from '../values/webhook-event.ts';
+import { DELIVERY_ERRORS, type DeliveryEnded, type DeliveryError } from './delivery-events.ts';
+import { Delivery, describeDelivery } from './delivery-payload.ts';
+import { endedEntry } from './ended-entry.ts';
+import { type EndpointState, liveSecrets } from './endpoint.ts';
+import { EndpointId, endpointOf } from './endpoint-payload.ts';
+
+const Input = z.strictObject({ endpoint_id: EndpointId });
+
+export const testWebhookEndpoint = defineCapability<z.output<typeof Input>, Delivery>({
+  name: 'test_webhook_endpoint',
+  title: 'Test a webhook endpoint',
+  summary: 'Sends a signed webhook_endpoint.test now and returns its outcome.',
+  description:
+    'Sends one payload of type webhook_endpoint.test, without a sequence, whatever the endpoint subscribes to. It is sent once, ' +
+    'counts for nothing else, and works while the endpoint is paused or failing.',
+  effect: 'write',
+  access: { any: ['webhooks:manage'], steppedUp: true },
+  rest: { method: 'post', path: '/webhook-endpoints/:endpoint_id/test' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (targetId, _, { caller, ports }) => {
+      const row = await ports.webhookRecords.delivery(caller.org.id, targetId);
+      return row && (await describeDelivery(ports, row));
+    },
+  },
+  input: Input,
+  output: Delivery,
+  handle: async ({ endpoint_id: endpointId }, context) => {
+    const { ports, author } = context;
+    const state = await endpointOf(context, endpointId);
+    if (state.status === 'disabled') throw endpointDisabled();
+    const target = await targetOf(context, endpointId, state);
+    const deliveryId = await context.claim('obx');
+    const eventId = ports.ids.newId('evt');
+    const timestamp = ports.clock.now().toISOString();
+    const body = JSON.stringify({
+      type: TEST_EVENT_TYPE,
+      timestamp,
+      data: { endpoint_id: endpointId },
+    });
+    const response = await ports.webhookSender.post({ endpointId, ...target, id: eventId, body });
+    const ended: DeliveryEnded = {
+      delivery_id: deliveryId,
+      endpoint_id: endpointId,
+      event_id: eventId,
+      event_type: TEST_EVENT_TYPE,
+      trigger: 'test',
+      attempt: 1,
+      sequence: null,
+      next: null,
+      not_before: null,
+      withheld: false,
+      ...(await outcomeOf(context, state, response)),
+    };
+    await ports.deliveryLog.record(endedEntry(author, ports.clock.now(), ended));
+    return await describeTest(context, ended, timestamp);
+  },
+});
+
+export const endpointDisabled = (): GatewayError =>
+  new GatewayError(
+    'endpoint_disabled',
+    'The endpoint is disabled; set its status to active with PATCH first.',
+  );
+
+/** Throws `conflict` when the URL or every secret was erased: nothing is sent without a signature. */
+async function targetOf({ ports }: Context, endpointId: string, state: EndpointState) {
+  const url = state.url && (await ports.personal.open(state.url));
+  const live = liveSecrets(state.secrets, ports.clock.now().toISOString());
+  const secrets = await ports.webhookSecrets.read(
+    endpointId,
+    live.map(({ id }) => id),
+  );
+  if (url === null) throw notFound('webhook endpoint');
+  if (secrets.length > 0) return { url, secrets };
+  throw new GatewayError('conflict', 'The endpoint has no secret that could sign; rotate its secret first.');
+}
+
+const isDeliveryError = (code: string): code is DeliveryError =>
+  DELIVERY_ERRORS.some((known) => known === code);
+
+async function outcomeOf({ ports }: Context, { createdBy }: EndpointState, response: WebhookResponse) {
+  const { status, startedAt, durationMs, httpStatus, error, excerpt } = response;
+  return {
+    status,
+    failures: status === 'succeeded' ? 0 : 1,
+    started_at: startedAt.toISOString(),
+    duration_ms: durationMs,
+    http_status: httpStatus,
+    error: error === null ? null : { code: isDeliveryError(error) ? error : ('protocol_error' as const) },
+    response_excerpt:
+      excerpt === '' || createdBy === null ? null : await ports.personal.seal(createdBy, excerpt),
+  };
+}
+
+/** From the event itself: the read model may not have it yet. */
+const describeTest = async (
+  { ports, caller }: Context,
+  ended: DeliveryEnded,
+  timestamp: string,
+): Promise<Delivery> =>
+  await describeDelivery(ports, {
+    id: ended.delivery_id,
+    endpointId: ended.endpoint_id,
+    orgId: caller.org.id,
+    eventId: ended.event_id,
+    eventType: ended.event_type,
+    mailboxId: null,
+    folders: null,
+    sequence: null,
+    trigger: ended.trigger,
+    attempt: ended.attempt,
+    failures: ended.failures,
+    status: ended.status,
+    dueAt: timestamp,
+    startedAt: ended.started_at,
+    durationMs: ended.duration_ms,
+    httpStatus: ended.http_status,
+    errorCode: ended.error?.code ?? null,
+    responseExcerpt: ended.response_excerpt,
+    withheld: false,
+    endedPosition: null,
+    replayOf: null,
+    nextDeliveryId: null,
+    occurredAt: timestamp,
+    queuedAt: timestamp,
+    data: null,
+  });
