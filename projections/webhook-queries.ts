@@ -1,6 +1,6 @@
 /** Reading `read.webhook_endpoint` and `read.webhook_delivery`. */
 import type { Sql } from '../commands/ports/ports.ts';
-import type { ListedDelivery, ReplayQuery } from '../commands/ports/webhook-records.ts';
+import type { ListedDelivery, ReplayQuery, WebhookRecords } from '../commands/ports/webhook-records.ts';
 import type { DeliveryStatus } from '../commands/webhooks/delivery-payload.ts';
 import { type EndpointRow, readDelivery, readEndpoint, type Stored } from './webhook-rows.ts';
 
@@ -45,7 +45,7 @@ export async function findEndpoint(sql: Sql, id: string): Promise<EndpointRow | 
 }
 
 /** How many endpoints an organisation has. */
-export async function countEndpoints(sql: Sql, orgId: string): Promise<number> {
+async function countEndpoints(sql: Sql, orgId: string): Promise<number> {
   const [row] = await sql.query<{ endpoints: string }>(
     'select count(*) as endpoints from read.webhook_endpoint where org_id = $1',
     [orgId],
@@ -124,3 +124,11 @@ export const latestSince = (table: string): string =>
      where endpoint_id = $1 and occurred_at >= $2 and trigger <> 'test'
      order by event_id, queued_at desc, attempt desc) newest
    where status <> 'scheduled' and ($3::text is null or status = $3)`;
+
+/** The `WebhookRecords` port. */
+export const webhookRecords = (sql: Sql): WebhookRecords => ({
+  health: async (endpointId) => (await findEndpoint(sql, endpointId))?.health ?? null,
+  delivery: async (orgId, deliveryId) => (await findDeliveries(sql, orgId, [deliveryId]))[0] ?? null,
+  countEndpoints: (orgId) => countEndpoints(sql, orgId),
+  countReplayable: (query) => countReplayable(sql, query),
+});

@@ -3,6 +3,7 @@
  * scheduled delivery; the outcome of an attempt ends it and names the next one.
  */
 import type { AnyEvent } from '../commands/event-catalogue.ts';
+import type { Position } from '../commands/values/position.ts';
 import type { PastFact } from '../commands/values/event.ts';
 import {
   type DeliveriesQueued,

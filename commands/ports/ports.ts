@@ -18,6 +18,7 @@ import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { SubmissionPort } from './submission-port.ts';
 import type { EventStore } from './event-store.ts';
+import type { WebhookRecords } from './webhook-records.ts';
 import type { DeliveryLog, WebhookSecrets, WebhookSender } from './webhook-port.ts';
 
 export interface Clock {
@@ -213,6 +214,7 @@ export interface Ports {
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookSender: WebhookSender;
   readonly deliveryLog: DeliveryLog;
+  readonly webhookRecords: WebhookRecords;
   readonly log: Log;
   readonly server: ServerInfo;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { WebhookSecrets } from '../ports/webhook-port.ts';
-import { Nothing, replayNothing } from '../values/empty-response.ts';
+import { Nothing, replayNothing } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import {
   assertVersion,

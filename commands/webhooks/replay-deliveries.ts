@@ -5,7 +5,7 @@ import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { ListedDelivery } from '../ports/webhook-records.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
-import { InstantField } from '../values/future-instant.ts';
+import { InstantField } from '../values/input-fields.ts';
 import { ENDED_STATUSES } from '../values/webhook-event.ts';
 import { Delivery, describeDelivery } from './delivery-payload.ts';
 import { type EndpointState, webhookEndpoint } from './endpoint.ts';

@@ -4,6 +4,7 @@ import type { Clock, Ports, ReadModels } from '../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
 import { PROTOCOL_REVISION_NAMES } from '../../mcp/protocol-revisions.ts';
 import { listWrittenTo } from '../../projections/contacts.ts';
+import { webhookRecords } from '../../projections/webhook-queries.ts';
 import { followMoves } from '../../projections/message-moves.ts';
 import { openAccessStream } from '../audit/access-stream.ts';
 import { PostgresContentStore } from '../content-store/postgres-content-store.ts';
@@ -109,6 +110,7 @@ async function openPorts(
     sessionUse: createSessionUse(storage.sql, clock),
     moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
     contacts: { writtenTo: (mailboxId, addresses) => listWrittenTo(storage.sql, mailboxId, addresses) },
+    webhookRecords: webhookRecords(storage.sql),
     server: {
       baseUrl,
       version,

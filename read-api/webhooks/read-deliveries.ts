@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { ListedDelivery } from '../../commands/ports/webhook-records.ts';
 import { notFound } from '../../commands/values/errors.ts';
-import { InstantField } from '../../commands/values/future-instant.ts';
+import { InstantField } from '../../commands/values/input-fields.ts';
 import { TEST_EVENT_TYPE, WEBHOOK_EVENT_TYPES } from '../../commands/values/webhook-event.ts';
 import { Delivery, DELIVERY_STATUSES, describeDelivery } from '../../commands/webhooks/delivery-payload.ts';
 import { EndpointId, reachesEndpoint } from '../../commands/webhooks/endpoint-payload.ts';

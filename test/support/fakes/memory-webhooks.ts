@@ -5,6 +5,7 @@ import type {
   WebhookSecrets,
   WebhookSender,
 } from '../../../commands/ports/webhook-port.ts';
+import type { ListedDelivery, WebhookRecords } from '../../../commands/ports/webhook-records.ts';
 import type { Clock, WebhookTimes } from '../../../commands/ports/ports.ts';
 import { newWebhookSecret } from '../../../infra/security/webhook-secrets.ts';
 
@@ -35,6 +36,27 @@ export class MemoryWebhookSecrets implements WebhookSecrets {
   erase(endpointId: string): Promise<void> {
     for (const [id, each] of this.#secrets) if (each.endpointId === endpointId) this.#secrets.delete(id);
     return Promise.resolve();
+  }
+}
+
+/** Deliveries and numbers as a test sets them. */
+export class MemoryWebhookRecords implements WebhookRecords {
+  readonly deliveries = new Map<string, ListedDelivery>();
+  endpoints = 0;
+  replayable = 0;
+
+  health(): Promise<null> {
+    return Promise.resolve(null);
+  }
+  delivery(orgId: string, id: string): Promise<ListedDelivery | null> {
+    const found = this.deliveries.get(id);
+    return Promise.resolve(found?.orgId === orgId ? found : null);
+  }
+  countEndpoints(): Promise<number> {
+    return Promise.resolve(this.endpoints);
+  }
+  countReplayable(): Promise<number> {
+    return Promise.resolve(this.replayable);
   }
 }
 

@@ -28,7 +28,7 @@ import { ManualClock } from '../fakes/manual-clock.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { MemoryDirectory } from '../fakes/memory-directory.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
-import { FakeWebhookSender, MemoryWebhookSecrets } from '../fakes/memory-webhooks.ts';
+import { FakeWebhookSender, MemoryWebhookRecords, MemoryWebhookSecrets } from '../fakes/memory-webhooks.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
 import { randomKey } from '../samples/random-key.ts';
 import { sampleServer } from '../samples/server-info.ts';
@@ -160,6 +160,7 @@ export function memoryPorts() {
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
     webhookSecrets: new MemoryWebhookSecrets(),
     webhookSender: sender,
+    webhookRecords: new MemoryWebhookRecords(),
     deliveryLog: openDeliveryLog({ events, ids, clock, runId: 'run_1' }),
     log: silentLog,
     server: sampleServer(),
