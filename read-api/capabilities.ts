@@ -37,10 +37,10 @@ import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
-  rotateWebhookSecret,
   updateWebhookEndpoint,
 } from '../commands/webhooks/manage-endpoints.ts';
 import { replayDelivery, replayWebhookEndpoint } from '../commands/webhooks/replay-deliveries.ts';
+import { rotateWebhookSecret } from '../commands/webhooks/rotate-secret.ts';
 import { testWebhookEndpoint } from '../commands/webhooks/test-endpoint.ts';
 import { emailRequests } from './approvals/email-requests.ts';
 import { downloadApprovalAttachment } from './approvals/approval-attachment.ts';

@@ -16,6 +16,7 @@ import {
   webhookEndpoint,
 } from './endpoint.ts';
 import { DISABLE_REASONS, EVERY, PAYLOADS } from './endpoint-events.ts';
+import { NEW_HEALTH } from './endpoint-health.ts';
 
 export const WebhookEndpoint = z.object({
   id: z.string(),
@@ -53,13 +54,14 @@ export type WebhookEndpoint = z.output<typeof WebhookEndpoint>;
 
 export const endpointEtag = ({ version }: WebhookEndpoint): string => String(version);
 
-/** Expects the state of an endpoint that was created. */
+/** Expects the state of an endpoint that was created; `known` is null until the read model has it. */
 export async function describeEndpoint(
   { personal, clock }: Pick<Ports, 'personal' | 'clock'>,
   id: string,
   state: EndpointState,
-  health: EndpointHealth | null,
+  known: EndpointHealth | null,
 ): Promise<WebhookEndpoint> {
+  const health = known ?? NEW_HEALTH;
   const opened = (sealed: EndpointState['url']) => (sealed === null ? null : personal.open(sealed));
   const [, previous = null] = liveSecrets(state.secrets, clock.now().toISOString());
   return {
@@ -73,18 +75,21 @@ export async function describeEndpoint(
     payload: state.payload,
     secret_hint: await opened(state.secretHint),
     previous_secret_expires_at: previous?.expiresAt ?? null,
-    consecutive_failures: health?.consecutiveFailures ?? 0,
-    last_success_at: health?.lastSuccessAt ?? null,
-    last_failure_at: health?.lastFailureAt ?? null,
-    next_attempt_not_before: health?.notBefore ?? null,
-    last_sequence: health?.lastSequence ?? 0,
-    created_by: state.createdBy ?? '',
-    rights_of: state.rightsOf ?? '',
+    consecutive_failures: health.consecutiveFailures,
+    last_success_at: health.lastSuccessAt,
+    last_failure_at: health.lastFailureAt,
+    next_attempt_not_before: health.notBefore,
+    last_sequence: health.lastSequence,
+    created_by: text(state.createdBy),
+    rights_of: text(state.rightsOf),
     version: state.version,
-    created_at: state.createdAt ?? '',
-    updated_at: state.updatedAt ?? '',
+    created_at: text(state.createdAt),
+    updated_at: text(state.updatedAt),
   };
 }
+
+/** Set in every endpoint that was created. */
+const text = (value: string | null): string => value ?? '';
 
 /** A caller limited to mailboxes reaches the endpoints of those. */
 export const reachesEndpoint = (

@@ -11,7 +11,6 @@ import {
   createEndpoint,
   type EndpointSettings,
   removeEndpoint,
-  rotateSecret,
 } from './decide-endpoint.ts';
 import { type EndpointState, webhookEndpoint } from './endpoint.ts';
 import {
@@ -24,6 +23,7 @@ import {
   personOf,
   WebhookEndpoint,
 } from './endpoint-payload.ts';
+import { newSecret } from './rotate-secret.ts';
 
 /** More would make every event of the organisation slow to queue. */
 const MOST_ENDPOINTS = 100;
@@ -73,7 +73,7 @@ export const createWebhookEndpoint = defineCapability<z.output<typeof CreateInpu
   output: CreatedEndpoint,
   etag: endpointEtag,
   handle: async (input, context) => {
-    const { caller, ports, writer, author, notePosition } = context;
+    const { caller, ports, writer, author } = context;
     const { url, description = null, payload = 'thin', event_types: eventTypes, mailbox_ids = [] } = input;
     const mailboxIds = mailboxesWithin(caller, mailbox_ids);
     await ports.webhookSender.vet(url);
@@ -93,7 +93,7 @@ export const createWebhookEndpoint = defineCapability<z.output<typeof CreateInpu
       id,
       decide: (current) => createEndpoint(current, settings, { by, ...made }),
     });
-    notePosition(position);
+    context.notePosition(position);
     return { ...(await described(ports, id, state)), secret, secret_shown: true };
   },
 });
@@ -103,14 +103,6 @@ const tooMany = (): GatewayError =>
     'conflict',
     `This organisation has ${String(MOST_ENDPOINTS)} webhook endpoints, which is the most; delete one first.`,
   );
-
-const HINT_CHARACTERS = 4;
-
-async function newSecret({ caller, ports }: Context, endpointId: string) {
-  const { id, secret } = await ports.webhookSecrets.create(endpointId);
-  const hint = await ports.personal.seal(personOf(caller), secret.slice(-HINT_CHARACTERS));
-  return { secretId: id, secretHint: hint, secret };
-}
 
 const described = async (
   ports: Context['ports'],
@@ -134,8 +126,8 @@ export const updateWebhookEndpoint = defineCapability<z.output<typeof UpdateInpu
   summary: 'Changes, pauses or resumes a webhook endpoint.',
   description:
     'Changes the fields that are sent; others stay. While an endpoint is paused its events are queued, for 30 days at most. ' +
-    'Whoever changes more than description and status is the person whose rights decide what may be delivered, so all its ' +
-    'mailboxes must be yours to read.',
+    'After a change of anything but description and status, your rights decide what may be delivered: you must be able to ' +
+    'read all its mailboxes.',
   effect: 'write',
   access,
   rest: { method: 'patch', path: '/webhook-endpoints/:endpoint_id' },
@@ -150,7 +142,7 @@ export const updateWebhookEndpoint = defineCapability<z.output<typeof UpdateInpu
   etag: endpointEtag,
   ifMatch: true,
   handle: async (input, context) => {
-    const { caller, ports, request, writer, author, notePosition } = context;
+    const { caller, ports, request, writer, author } = context;
     const { endpoint_id: id, status } = input;
     const before = await endpointOf(context, id);
     const by = personOf(caller);
@@ -162,33 +154,47 @@ export const updateWebhookEndpoint = defineCapability<z.output<typeof UpdateInpu
     decide(before);
     await context.claim('req');
     const { state, position } = await decideAndAppend(writer, author, webhookEndpoint, { id, decide });
-    notePosition(position);
+    context.notePosition(position);
     return await described(ports, id, state);
   },
 });
 
-/** The settings that differ from the present ones. Who changes what is sent, or where to, must be able to read it all. */
+/**
+ * The settings that differ from the present ones. A caller who changes what is sent, or where to, must be able to read all of
+ * it. Throws as `mailboxesWithin` and `vet`.
+ */
 async function changedSettings(
   { caller, ports }: Context,
   before: EndpointState,
-  input: z.output<typeof UpdateInput>,
+  { url, description, event_types, mailbox_ids, payload }: z.output<typeof UpdateInput>,
 ): Promise<Partial<EndpointSettings>> {
-  const { url, description, event_types, mailbox_ids, payload } = input;
-  const open = async (sealed: EndpointState['url']) =>
-    sealed === null ? null : await ports.personal.open(sealed);
-  const sealed = (text: string) => ports.personal.seal(personOf(caller), text);
-  const isNewUrl = url !== undefined && url !== (await open(before.url));
-  const isNewText = description !== undefined && description !== (await open(before.description));
-  const asksForRights =
-    isNewUrl || event_types !== undefined || mailbox_ids !== undefined || payload !== undefined;
-  const mailboxIds = asksForRights ? mailboxesWithin(caller, mailbox_ids ?? before.mailboxIds) : undefined;
-  if (isNewUrl) await ports.webhookSender.vet(url);
+  const changed = await changedTexts(ports, personOf(caller), before, { url, description });
+  const what = { ...(event_types && { eventTypes: event_types }), ...(payload && { payload }) };
+  if (changed.url === undefined && mailbox_ids === undefined && Object.keys(what).length === 0)
+    return changed;
+  const mailboxIds = mailboxesWithin(caller, mailbox_ids ?? before.mailboxIds);
+  if (changed.url !== undefined && url !== undefined) await ports.webhookSender.vet(url);
+  return { ...changed, ...what, ...(mailbox_ids && { mailboxIds }) };
+}
+
+/** An unchanged text is no change, although each sealing of it differs. */
+async function changedTexts(
+  { personal }: Context['ports'],
+  by: string,
+  before: EndpointState,
+  {
+    url,
+    description,
+  }: { readonly url?: string | undefined; readonly description?: string | null | undefined },
+): Promise<Partial<Pick<EndpointSettings, 'url' | 'description'>>> {
+  const isNew = async (text: string | null | undefined, sealed: EndpointState['url']): Promise<boolean> =>
+    text !== undefined && text !== (sealed === null ? null : await personal.open(sealed));
+  const newUrl = url !== undefined && (await isNew(url, before.url)) ? url : null;
   return {
-    ...(isNewUrl && { url: await sealed(url) }),
-    ...(isNewText && { description: description === null ? null : await sealed(description) }),
-    ...(event_types && { eventTypes: event_types }),
-    ...(mailbox_ids !== undefined && mailboxIds && { mailboxIds }),
-    ...(payload && { payload }),
+    ...(newUrl !== null && { url: await personal.seal(by, newUrl) }),
+    ...((await isNew(description, before.description)) && {
+      description: description ? await personal.seal(by, description) : null,
+    }),
   };
 }
 
@@ -198,7 +204,7 @@ export const deleteWebhookEndpoint = defineCapability<z.output<typeof DeleteInpu
   name: 'delete_webhook_endpoint',
   title: 'Delete a webhook endpoint',
   summary: 'Deletes a webhook endpoint; what is queued for it is cancelled.',
-  description: 'Ends an endpoint for good and erases its secrets. Its deliveries stay listed.',
+  description: 'Deletes an endpoint permanently and erases its secrets. Its deliveries stay listed.',
   effect: 'write',
   access,
   rest: { method: 'delete', path: '/webhook-endpoints/:endpoint_id', status: 204 },
@@ -208,7 +214,7 @@ export const deleteWebhookEndpoint = defineCapability<z.output<typeof DeleteInpu
   output: Nothing,
   ifMatch: true,
   handle: async ({ endpoint_id: id }, context) => {
-    const { ports, request, writer, author, notePosition } = context;
+    const { ports, request, writer, author } = context;
     assertVersion(await endpointOf(context, id), request.ifMatch);
     await context.claim('req');
     const { position } = await decideAndAppend(writer, author, webhookEndpoint, {
@@ -218,7 +224,7 @@ export const deleteWebhookEndpoint = defineCapability<z.output<typeof DeleteInpu
         return removeEndpoint(state);
       },
     });
-    notePosition(position);
+    context.notePosition(position);
     await eraseSecrets(ports, id);
     return {};
   },
@@ -233,62 +239,3 @@ async function eraseSecrets(
     log.warn('webhooks: secrets not erased yet', { endpoint_id: endpointId, error: String(error) });
   });
 }
-
-const DAY_SECONDS = 86_400;
-
-const RotateInput = z.strictObject({
-  endpoint_id: EndpointId,
-  overlap_seconds: z
-    .int()
-    .min(0)
-    .max(7 * DAY_SECONDS)
-    .optional()
-    .describe('How long the previous secret signs too: a day by default, a week at most.'),
-});
-const RotatedSecret = z.object({
-  secret: z.string().optional().describe('The new secret; shown once.'),
-  secret_shown: z.boolean(),
-  previous_secret_expires_at: z.string().nullable(),
-});
-type RotatedSecret = z.output<typeof RotatedSecret>;
-
-export const rotateWebhookSecret = defineCapability<z.output<typeof RotateInput>, RotatedSecret>({
-  name: 'rotate_webhook_secret',
-  title: 'Rotate the secret of a webhook endpoint',
-  summary: 'Gives an endpoint a new secret; the previous one signs for an overlap.',
-  description:
-    'The new secret is shown once, in this answer. Until the overlap ends every payload carries a signature of each secret, so ' +
-    'the receiver can change without losing one. At most three secrets sign at once.',
-  effect: 'write',
-  access,
-  rest: { method: 'post', path: '/webhook-endpoints/:endpoint_id/rotate-secret' },
-  tool: null,
-  idempotency: {
-    kind: 'claim',
-    replay: async (_, { endpoint_id }, context, settled) => {
-      if (!settled) return null;
-      const shown = await described(context.ports, endpoint_id, await endpointOf(context, endpoint_id));
-      return { secret_shown: false, previous_secret_expires_at: shown.previous_secret_expires_at };
-    },
-  },
-  input: RotateInput,
-  output: RotatedSecret,
-  handle: async ({ endpoint_id: id, overlap_seconds = DAY_SECONDS }, context) => {
-    const { ports, writer, author, notePosition } = context;
-    await endpointOf(context, id);
-    await context.claim('req');
-    const { secret, ...made } = await newSecret(context, id);
-    const { position, state } = await decideAndAppend(writer, author, webhookEndpoint, {
-      id,
-      decide: (current, now) =>
-        rotateSecret(current, {
-          ...made,
-          now,
-          previousExpiresAt: new Date(now.getTime() + overlap_seconds * 1_000).toISOString(),
-        }),
-    });
-    notePosition(position);
-    const { previous_secret_expires_at } = await described(ports, id, state);
-    return { secret, secret_shown: true, previous_secret_expires_at };
-  },
-});

@@ -98,7 +98,7 @@ async function replayableEndpoint(context: Context, endpointId: string): Promise
 
 /** Appends to the endpoint's stream unless it was disabled meanwhile; the time of the event. */
 async function ask(context: Context, endpointId: string, fact: Fact<EndpointEvent>): Promise<string> {
-  const { writer, author, notePosition } = context;
+  const { writer, author } = context;
   let at = '';
   const { position } = await decideAndAppend(writer, author, webhookEndpoint, {
     id: endpointId,
@@ -108,7 +108,7 @@ async function ask(context: Context, endpointId: string, fact: Fact<EndpointEven
       return [fact];
     },
   });
-  notePosition(position);
+  context.notePosition(position);
   return at;
 }
 

@@ -75,6 +75,8 @@ describe('the capabilities', () => {
       'post /drafts/:draft_id/send_draft',
       'post /drafts/:draft_id/wants_to_send_draft',
       'put /org/policy',
+      'patch /webhook-endpoints/:endpoint_id',
+      'delete /webhook-endpoints/:endpoint_id',
     ]);
   });
 

@@ -129,6 +129,7 @@ export function memoryPorts() {
   const directory = new MemoryDirectory(events, plainPersonalData);
   const ids = createIds(randomKey(), clock);
   const sender = new FakeWebhookSender(clock);
+  const records = new MemoryWebhookRecords();
   const ports: Partial<Ports> = {
     submission,
     clock,
@@ -160,12 +161,12 @@ export function memoryPorts() {
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
     webhookSecrets: new MemoryWebhookSecrets(),
     webhookSender: sender,
-    webhookRecords: new MemoryWebhookRecords(),
+    webhookRecords: records,
     deliveryLog: openDeliveryLog({ events, ids, clock, runId: 'run_1' }),
     log: silentLog,
     server: sampleServer(),
   };
-  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql, sender };
+  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql, sender, records };
 }
 
 export interface CallOptions {

@@ -8,9 +8,9 @@ import type { Delivery } from '../../../../commands/webhooks/delivery-payload.ts
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
-  rotateWebhookSecret,
   updateWebhookEndpoint,
 } from '../../../../commands/webhooks/manage-endpoints.ts';
+import { rotateWebhookSecret } from '../../../../commands/webhooks/rotate-secret.ts';
 import { replayDelivery, replayWebhookEndpoint } from '../../../../commands/webhooks/replay-deliveries.ts';
 import { testWebhookEndpoint } from '../../../../commands/webhooks/test-endpoint.ts';
 import { getWebhookEndpoint } from '../../../../read-api/webhooks/read-endpoints.ts';
@@ -57,7 +57,7 @@ describe('webhook endpoints', () => {
         { token },
       )
     ).id;
-  const records = (): MemoryWebhookRecords => gateway.ports.webhookRecords as MemoryWebhookRecords;
+  const records = (): MemoryWebhookRecords => gateway.records;
   const texts = (): string => JSON.stringify(gateway.events.all.map(({ data }) => data));
 
   it(`shows the secret at creation only, and stores neither it nor the URL in clear ${verifies('contract:11:endpoint', 'contract:11:webhook-secret')}`, async () => {
@@ -86,9 +86,7 @@ describe('webhook endpoints', () => {
   it(`lists the known event types when one is unknown ${verifies('contract:11:event-types')}`, async () => {
     const refused = await rejection(create({ event_types: ['message.recieved'] }));
     expect(refused).to.include({ code: 'invalid_request' });
-    expect(JSON.stringify((refused as GatewayError).details))
-      .to.contain('event_types')
-      .and.to.contain('message.received');
+    expect(JSON.stringify(refused)).to.contain('event_types').and.to.contain('message.received');
     expect(await rejection(create({ event_types: ['audit.checkpoint_sealed'] }))).to.include({
       code: 'invalid_request',
     });
@@ -193,9 +191,9 @@ describe('webhook endpoints', () => {
 
   describe('replays', () => {
     let endpointId: string;
-    const delivery = (changes: Partial<ListedDelivery> = {}): void => {
+    const sample = (): ListedDelivery => {
       const at = gateway.clock.now().toISOString();
-      records().deliveries.set('obx_1', {
+      return {
         id: 'obx_1',
         endpointId,
         orgId: gateway.org.orgId,
@@ -221,8 +219,10 @@ describe('webhook endpoints', () => {
         occurredAt: at,
         queuedAt: at,
         data: { message_id: 'msg_1' },
-        ...changes,
-      });
+      };
+    };
+    const delivery = (changes: Partial<ListedDelivery> = {}): void => {
+      records().deliveries.set('obx_1', { ...sample(), ...changes });
     };
     const replay = (key = 'k'): Promise<Delivery> =>
       gateway.call<Delivery>(replayDelivery, { delivery_id: 'obx_1' }, { token, key });
@@ -247,7 +247,7 @@ describe('webhook endpoints', () => {
       });
       expect(again.payload.sequence).to.equal(7);
       records().deliveries.set(again.id, {
-        ...(records().deliveries.get('obx_1') as ListedDelivery),
+        ...sample(),
         id: again.id,
       });
       expect((await replay()).id).to.equal(again.id);
@@ -305,7 +305,7 @@ describe('webhook endpoints', () => {
       for (const days of [1, 31]) {
         const refused = await rejection(ask(days));
         expect(refused).to.include({ code: 'invalid_request' });
-        expect(JSON.stringify((refused as GatewayError).details)).to.contain('since');
+        expect(JSON.stringify(refused)).to.contain('since');
       }
     });
   });
