@@ -192,6 +192,7 @@ const byMailboxes = (ports: Ports): readonly Sweeper[] => [
     name: 'delivery-reports',
     everyMs: 2 * SECOND,
     atOnce: 4,
+    ofOneMailbox: 1,
     pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
     find: ({ except }) => listReportSearches(ports, except, MOST_LISTED),
     keyOf: mailboxIdOf,
