@@ -15,10 +15,10 @@ import { badge, whatHappens } from './wording.js';
 export const rowOf = (approval, names) =>
   h(
     'li',
-    { class: 'approval' },
+    { class: 'entry' },
     h(
       'div',
-      { class: 'approval-what' },
+      { class: 'entry-what' },
       h('a', { href: `#/approvals/${approval.id}`, 'data-id': approval.id }, foreign(whatHappens(approval))),
       summaryOf(approval),
       h(
@@ -31,12 +31,7 @@ export const rowOf = (approval, names) =>
         pastTime(approval.created_at),
       ),
     ),
-    h(
-      'div',
-      { class: 'approval-state' },
-      badge(approval.status),
-      isOpen(approval) ? waiting(approval) : null,
-    ),
+    h('div', { class: 'entry-state' }, badge(approval.status), isOpen(approval) ? waiting(approval) : null),
   );
 
 /** @param {Approval} approval */

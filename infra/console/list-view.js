@@ -1,7 +1,8 @@
 /** The list of approvals, kept up to date while it is visible. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
-import { continuedBy, refreshedBy } from './list-pages.js';
+import { keepFresh } from './keep-fresh.js';
+import { byTime, continuedBy, refreshedBy } from './list-pages.js';
 import { rowOf } from './list-row.js';
 import { listApprovals } from './routes.js';
 import { STATUSES } from './wording.js';
@@ -30,7 +31,6 @@ const SHOWS = {
     about: 'Approvals that you may see appear here.',
   },
 };
-const REFRESH_MS = 4_000;
 const PAGE = 50;
 const LARGEST_PAGE = 200;
 
@@ -57,7 +57,7 @@ class ApprovalList {
   /** @type {string | null} */
   #next = null;
   #shown = '';
-  #rows = h('ul', { class: 'approvals', 'aria-label': 'Approvals' });
+  #rows = h('ul', { class: 'entries', 'aria-label': 'Approvals' });
   #below = h('div', { class: 'below' });
   #problem = h('div');
 
@@ -87,37 +87,20 @@ class ApprovalList {
     const { items, page } = await this.#ask({ limit: String(limit) });
     const known = new Set(this.#items.map(({ id }) => id));
     const news = this.#shown === '' ? [] : items.filter(({ id }) => !known.has(id));
-    this.#put(refreshedBy({ items: this.#items, next: this.#next }, { items, next: page.next_cursor }));
+    const loaded = { items: this.#items, next: this.#next };
+    this.#put(refreshedBy(loaded, { items, next: page.next_cursor }, byTime));
     if (news.length > 0) this.#context.announce(`${String(news.length)} new in the list`);
   }
 
-  /** Polls until the view is left, but not while the page is hidden; immediately when it becomes visible. */
+  /** Refreshes until the view is left. */
   keepFresh() {
-    const { signal } = this.#context;
-    const poll = () => {
-      if (document.visibilityState === 'visible') void this.#refreshQuietly();
-    };
-    const timer = setInterval(poll, REFRESH_MS);
-    document.addEventListener('visibilitychange', poll, { signal });
-    signal.addEventListener('abort', () => {
-      clearInterval(timer);
-    });
-  }
-
-  async #refreshQuietly() {
-    try {
-      await this.refresh();
-      this.#problem.replaceChildren();
-    } catch (error) {
-      if (!this.#context.signal.aborted)
-        this.#problem.replaceChildren(errorNotice(error, { role: null, isRetried: true }));
-    }
+    keepFresh(this.#context.signal, this.#problem, () => this.refresh());
   }
 
   async #more() {
     const { items, page } = await this.#ask({ limit: String(PAGE), cursor: this.#next ?? '' });
     const first = items[0];
-    this.#put({ items: continuedBy(this.#items, items), next: page.next_cursor });
+    this.#put({ items: continuedBy(this.#items, items, byTime), next: page.next_cursor });
     if (first) this.#linkOf(first.id)?.focus();
   }
 

@@ -1,14 +1,8 @@
 /** The views before sign-in: sign in, set up the gateway, choose a password. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
-import {
-  AFTER_WRONG_TRIES,
-  field,
-  newPasswordFields,
-  passwordField,
-  selectPassword,
-  textIn,
-} from './fields.js';
+import { formOf } from './form.js';
+import { AFTER_WRONG_TRIES, field, newPasswordFields, passwordField, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { readPasswordLink, resetPassword, setUp, signIn } from './routes.js';
 import { session } from './session.js';
@@ -36,16 +30,17 @@ export function signInView({ notice, email, onDone }) {
       card(
         'Sign in',
         notice === undefined ? null : h('p', { class: 'notice' }, notice),
-        form(
+        formOf(
           [
             field('email', 'E-mail', { ...EMAIL, value: email ?? null }),
             passwordField('password', 'Password', { autocomplete: 'current-password' }),
           ],
           {
+            tone: 'primary wide',
             button: 'Sign in',
             next: { invalid_credentials: `Check the address and the password. ${AFTER_WRONG_TRIES}` },
-            act: async (given) => {
-              await begin({ email: given('email'), password: given('password') });
+            act: async (values) => {
+              await begin({ email: textIn(values, 'email'), password: textIn(values, 'password') });
               onDone();
             },
           },
@@ -67,7 +62,7 @@ export function setupView({ token, onDone }) {
       card(
         'Set up the gateway',
         h('p', null, 'You become the first owner. This link works once.'),
-        form(
+        formOf(
           [
             field('org_name', 'Organisation', { autocomplete: 'organization', maxlength: 100 }),
             field('name', 'Your name', { autocomplete: 'name', maxlength: 100 }),
@@ -75,13 +70,19 @@ export function setupView({ token, onDone }) {
             newPasswordFields('password', 'Password'),
           ],
           {
+            tone: 'primary wide',
             button: 'Create the organisation',
             next: {
               invalid_credentials: 'Restart the gateway for a new link, unless it was set up already.',
             },
-            act: async (given) => {
-              const who = { email: given('email'), password: given('password') };
-              await setUp({ ...who, token, name: given('name'), org_name: given('org_name') });
+            act: async (values) => {
+              const who = { email: textIn(values, 'email'), password: textIn(values, 'password') };
+              await setUp({
+                ...who,
+                token,
+                name: textIn(values, 'name'),
+                org_name: textIn(values, 'org_name'),
+              });
               await begin(who);
               onDone();
             },
@@ -117,16 +118,17 @@ export async function resetView({ token, onDone }) {
           org === null ? '.' : [' at ', h('strong', null, foreign(org.name)), '.'],
         ),
         h('p', null, 'This link works once. Your other sessions end.'),
-        form(
+        formOf(
           [
             h('input', { type: 'hidden', name: 'username', autocomplete: 'username', value: user.email }),
             newPasswordFields('password', 'New password'),
           ],
           {
+            tone: 'primary wide',
             button: 'Set the password',
             next: NEW_LINK,
-            act: async (given) => {
-              await resetPassword({ token, password: given('password') });
+            act: async (values) => {
+              await resetPassword({ token, password: textIn(values, 'password') });
               onDone(user.email);
             },
           },
@@ -163,31 +165,3 @@ async function begin(who) {
  */
 const card = (title, ...children) =>
   h('section', { class: 'card narrow' }, h('h1', { tabindex: -1 }, title), children);
-
-/**
- * @param {readonly Child[]} fields
- * @param {{ button: string, next: Readonly<Record<string, string>>, act: (given: (name: string) => string) => Promise<void> }} options
- */
-function form(fields, { button, next, act }) {
-  const submit = h('button', { type: 'submit', class: 'primary wide' }, button);
-  const problem = h('div', { 'aria-live': 'assertive' });
-  const element = h('form', null, fields, problem, submit);
-  const run = async () => {
-    submit.disabled = true;
-    problem.replaceChildren();
-    const values = new FormData(element);
-    try {
-      await act((name) => textIn(values, name));
-    } catch (error) {
-      problem.replaceChildren(errorNotice(error, { role: null, next }));
-      selectPassword(element);
-    } finally {
-      submit.disabled = false;
-    }
-  };
-  element.addEventListener('submit', (event) => {
-    event.preventDefault();
-    if (!submit.disabled) void run();
-  });
-  return element;
-}

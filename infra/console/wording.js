@@ -1,16 +1,9 @@
 /** An approval in plain words: what would happen, and its status. */
-import { h, icon } from './dom.js';
+import { badgeOf, CHECK, CLOCK, CROSS, DASH, DOT, QUESTION } from './badges.js';
 
 /** @import { Approval, ApprovalStatus } from './payloads.d.ts' */
 
-const DOT = 'M8 3.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9Z';
-const CLOCK = 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.3';
-const CHECK = 'm3.5 8.5 3 3 6-7';
-const CROSS = 'm4.5 4.5 7 7m0-7-7 7';
-const DASH = 'M4 8h8';
-const QUESTION = 'M5.8 6a2.2 2.2 0 1 1 3.2 2c-.7.4-1 .8-1 1.6M8 12v.2';
-
-/** @type {Readonly<Record<ApprovalStatus, { label: string, tone: string, path: string, about: string }>>} */
+/** @type {Readonly<Record<ApprovalStatus, import('./badges.js').StatusWords>>} */
 export const STATUSES = {
   awaiting_approval: { label: 'Waiting for approval', tone: 'ask', path: DOT, about: 'Nothing has run.' },
   pending_commit: { label: 'Approved, not run yet', tone: 'go', path: CLOCK, about: 'Nothing has run yet.' },
@@ -51,10 +44,7 @@ export const STATUSES = {
 };
 
 /** @param {ApprovalStatus} status */
-export function badge(status) {
-  const { label, tone, path } = STATUSES[status];
-  return h('span', { class: `badge ${tone}` }, icon(path), label);
-}
+export const badge = (status) => badgeOf(STATUSES[status]);
 
 /**
  * What would happen, in one sentence without a full stop. Text by others is in it with invisible characters marked.

@@ -10,9 +10,11 @@ interface Loaded {
   readonly items: readonly Row[];
   readonly next: string | null;
 }
+type IsBelow = (row: Row, other: Row) => boolean;
 interface ListPages {
-  continuedBy(upper: readonly Row[], known: readonly Row[]): Row[];
-  refreshedBy(loaded: Loaded, top: Loaded): { items: Row[]; next: string | null };
+  readonly byTime: IsBelow;
+  continuedBy(upper: readonly Row[], known: readonly Row[], isBelow: IsBelow): Row[];
+  refreshedBy(loaded: Loaded, top: Loaded, isBelow: IsBelow): { items: Row[]; next: string | null };
 }
 
 const LARGEST_PAGE = 4;
@@ -40,10 +42,12 @@ describe('list of the console', () => {
     pages = (await import(file)) as ListPages;
   });
 
+  const refreshed = (loaded: Loaded, top: Loaded) => pages.refreshedBy(loaded, top, pages.byTime);
+
   it('has every approval once when more new ones arrive than an answer holds', () => {
     const old = Array.from({ length: 6 }, (_, n) => rowOf(5 - n));
     const now = [rowOf(8), rowOf(7), rowOf(6), ...old];
-    const { items, next } = pages.refreshedBy({ items: old, next: null }, answer(now, LARGEST_PAGE, null));
+    const { items, next } = refreshed({ items: old, next: null }, answer(now, LARGEST_PAGE, null));
     expect(items).to.deep.equal(now);
     expect(next).to.equal(null);
   });
@@ -51,10 +55,10 @@ describe('list of the console', () => {
   it('continues after the answer when it reaches below the loaded rows, and ends where it ends', () => {
     const old = Array.from({ length: 6 }, (_, n) => rowOf(19 - n));
     const now = Array.from({ length: 6 }, (_, n) => rowOf(9 - n));
-    const after = pages.refreshedBy({ items: old, next: old[5]?.id ?? '' }, answer(now, LARGEST_PAGE, null));
+    const after = refreshed({ items: old, next: old[5]?.id ?? '' }, answer(now, LARGEST_PAGE, null));
     expect(after).to.deep.equal({ items: now.slice(0, LARGEST_PAGE), next: now[3]?.id });
     const few = answer(now.slice(0, 2), LARGEST_PAGE, null);
-    expect(pages.refreshedBy({ items: old, next: null }, few)).to.deep.equal({
+    expect(refreshed({ items: old, next: null }, few)).to.deep.equal({
       items: now.slice(0, 2),
       next: null,
     });
@@ -63,7 +67,7 @@ describe('list of the console', () => {
   it('starts again when the answer does not reach the loaded rows', () => {
     const now = Array.from({ length: 9 }, (_, n) => rowOf(8 - n));
     const top = answer(now, LARGEST_PAGE, null);
-    expect(pages.refreshedBy({ items: now.slice(5), next: null }, top)).to.deep.equal(top);
+    expect(refreshed({ items: now.slice(5), next: null }, top)).to.deep.equal(top);
   });
 
   it('holds every row once and in order under random histories', () => {
@@ -76,10 +80,10 @@ describe('list of the console', () => {
           if (step === 'come') rows = [rowOf(rows.length), ...rows];
           else if (step === 'refresh') {
             const limit = Math.min(LARGEST_PAGE, Math.max(PAGE, list.items.length));
-            list = pages.refreshedBy(list, answer(rows, limit, null));
+            list = refreshed(list, answer(rows, limit, null));
           } else if (list.next !== null) {
             const { items, next } = answer(rows, PAGE, list.next);
-            list = { items: pages.continuedBy(list.items, items), next };
+            list = { items: pages.continuedBy(list.items, items, pages.byTime), next };
           }
         }
         const { items, next } = list;
