@@ -38,6 +38,7 @@ export function askForStepUpWith(ask) {
  * @typedef {object} CallOptions
  * @property {unknown} [body] sent as JSON
  * @property {string} [key] Idempotency-Key
+ * @property {number} [ifVersion] If-Match: only while the object is in this version
  * @property {AbortSignal} [signal]
  */
 
@@ -106,13 +107,14 @@ async function reachable(act) {
  * @param {string} path
  * @param {CallOptions} options
  */
-async function send(method, path, { body, key, signal }) {
+async function send(method, path, { body, key, ifVersion, signal }) {
   const response = await fetch(`${ROOT}${path}`, {
     method,
     headers: {
       ...(session.token === null ? {} : { authorization: `Bearer ${session.token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(key === undefined ? {} : { 'idempotency-key': key }),
+      ...(ifVersion === undefined ? {} : { 'if-match': `"${String(ifVersion)}"` }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
@@ -154,3 +156,16 @@ function errorOf(answer, status) {
 /** An idempotency key for one action of a person; it is reused when the call is repeated. */
 export const newKey = () =>
   `console-${Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+
+/**
+ * For a form that can be corrected and sent again: the same request gets the same key, a changed one a new key.
+ * @returns {(body: object) => string}
+ */
+export function keyPerRequest() {
+  let [last, key] = ['', ''];
+  return (body) => {
+    const request = JSON.stringify(body);
+    if (request !== last) [last, key] = [request, newKey()];
+    return key;
+  };
+}

@@ -138,3 +138,22 @@ export function textArea(name, label, attributes, hint) {
     hint === undefined ? null : h('p', { id: hintId, class: 'quiet small' }, hint),
   );
 }
+
+/**
+ * @param {string} name
+ * @param {string} label
+ * @param {readonly (readonly [value: string, label: string])[]} options the first one is selected
+ */
+export function selectField(name, label, options) {
+  const id = `field-${name}`;
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: id }, label),
+    h(
+      'select',
+      { id, name },
+      options.map(([value, text]) => h('option', { value }, text)),
+    ),
+  );
+}

@@ -1,13 +1,12 @@
 /** The console: picks the view for the address and draws what is around it. */
 import { ApiError, askForStepUpWith } from './api.js';
-import { approvalView } from './approval-view.js';
 import { ask, closeDialogs } from './dialog.js';
 import { h, icon } from './dom.js';
 import { errorNotice, mayPass } from './error-notice.js';
 import { AFTER_WRONG_TRIES, passwordField, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
-import { listView } from './list-view.js';
 import { Names } from './names.js';
+import { HOME, navigation, pageAt, viewAt } from './pages.js';
 import { confirmPassword, signOut } from './routes.js';
 import { session, watchIdle } from './session.js';
 import { badLinkView, resetView, setupView, signInView } from './sign-in-views.js';
@@ -22,7 +21,6 @@ import { keepTimesTrue } from './times.js';
 /** @typedef {import('./sign-in-views.js').View} View */
 
 const PRODUCT = 'Mailbox Gateway';
-const HOME = '#/approvals';
 const RETRY_MS = 5_000;
 
 const main = part('main');
@@ -76,19 +74,22 @@ async function show() {
  * @param {unknown} error
  * @returns {View}
  */
-const failure = (error) => ({
-  title: 'Something went wrong',
-  content: [
-    h('h1', { tabindex: -1 }, 'This cannot be shown'),
-    errorNotice(error, { isRetried: true }),
-    h(
-      'p',
-      { class: 'row' },
-      h('button', { type: 'button', class: 'plain', on: { click: () => void show() } }, 'Try again'),
-      h('a', { href: HOME }, 'All approvals'),
-    ),
-  ],
-});
+function failure(error) {
+  const { label, route, next } = pageAt(location.hash);
+  return {
+    title: 'Something went wrong',
+    content: [
+      h('h1', { tabindex: -1 }, 'This cannot be shown'),
+      errorNotice(error, { isRetried: true, next }),
+      h(
+        'p',
+        { class: 'row' },
+        h('button', { type: 'button', class: 'plain', on: { click: () => void show() } }, 'Try again'),
+        h('a', { href: route }, `All ${label.toLowerCase()}`),
+      ),
+    ],
+  };
+}
 
 /** @param {AbortSignal} signal of the view that could not be shown */
 function retryLater(signal) {
@@ -107,13 +108,7 @@ async function viewFor(signal) {
   if (session.token === null) return signedOut();
   names ??= await Names.load();
   drawBar(names);
-  const context = { names, signal, announce };
-  const [path = '', query] = location.hash.slice(1).split('?');
-  const [, id] = /^\/approvals\/(chk_[0-9a-z]+)$/.exec(path) ?? [];
-  if (id !== undefined) return await approvalView(context, id);
-  if (path === '' || path === '/' || path === '/approvals')
-    return await listView(context, new URLSearchParams(query));
-  throw new ApiError('no_such_page', 'This page does not exist.');
+  return await viewAt({ names, signal, announce }, location.hash);
 }
 
 /** @param {{ word: string, token: string }} given */
@@ -180,6 +175,7 @@ function drawBar(whose) {
   );
   bar.replaceChildren(
     brand,
+    navigation(whose, location.hash),
     h(
       'p',
       { class: 'who' },

@@ -22,6 +22,7 @@ export class Names {
     this.session = session;
     this.#identity = identity;
     this.#names.set(session.user.id, session.user.name);
+    for (const { id, email } of identity.mailboxes) this.#names.set(id, email);
   }
 
   static async load() {
@@ -63,5 +64,21 @@ export class Names {
    */
   holds(scope, mailboxId) {
     return this.#identity.mailboxes.some(({ id, scopes }) => id === mailboxId && scopes.includes(scope));
+  }
+
+  /**
+   * Whether this person's role has a scope of the organisation.
+   * @param {string} scope
+   */
+  may(scope) {
+    return this.#identity.token.scopes.includes(scope);
+  }
+
+  /**
+   * The mailboxes on which this person holds a scope.
+   * @param {string} scope
+   */
+  mailboxesWith(scope) {
+    return this.#identity.mailboxes.filter(({ scopes }) => scopes.includes(scope));
   }
 }

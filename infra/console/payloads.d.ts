@@ -175,7 +175,70 @@ export interface Session {
 }
 
 export interface Identity {
-  mailboxes: { id: string; scopes: string[] }[];
+  token: { scopes: string[] };
+  mailboxes: { id: string; email: string; scopes: string[] }[];
+}
+
+export type EndpointStatus = 'active' | 'failing' | 'paused' | 'disabled';
+
+export interface EndpointSettings {
+  url: string;
+  description: string | null;
+  event_types: string[];
+  mailbox_ids: string[];
+  payload: 'thin' | 'summary';
+}
+
+export interface WebhookEndpoint extends Omit<EndpointSettings, 'url'> {
+  id: string;
+  /** Null once it was erased. */
+  url: string | null;
+  status: EndpointStatus;
+  disabled_reason: 'gone' | 'failing' | 'rights_gone' | null;
+  secret_hint: string | null;
+  previous_secret_expires_at: string | null;
+  consecutive_failures: number;
+  last_success_at: string | null;
+  last_failure_at: string | null;
+  next_attempt_not_before: string | null;
+  last_sequence: number;
+  rights_of: string;
+  version: number;
+  created_at: string;
+}
+
+/** `secret` is there the first time only. */
+export interface ShownSecret {
+  secret?: string;
+  secret_shown: boolean;
+}
+
+export type DeliveryStatus =
+  'scheduled' | 'in_flight' | 'succeeded' | 'failed' | 'blocked' | 'interrupted' | 'cancelled';
+
+export interface Delivery {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+  event_type: string;
+  trigger: 'event' | 'retry' | 'test' | 'replay';
+  attempt: number;
+  status: DeliveryStatus;
+  due_at: string;
+  started_at: string | null;
+  duration_ms: number | null;
+  http_status: number | null;
+  error: { code: string } | null;
+  response_excerpt: string | null;
+  replay_of: string | null;
+  next_delivery_id: string | null;
+  payload: {
+    type: string;
+    timestamp: string;
+    sequence: number | null;
+    data: Record<string, unknown> | null;
+  };
+  withheld: boolean;
 }
 
 /** The content of an element: text, nodes, nothing, and lists of these. */

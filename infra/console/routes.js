@@ -1,7 +1,7 @@
 /** The REST routes that this page uses, with their types (`contract.md` 17). */
 import { call, download } from './api.js';
 
-/** @import { Approval, Identity, Monitored, Operation, Page, PasswordLink, Preview, Session, SignedIn } from './payloads.d.ts' */
+/** @import { Approval, Delivery, EndpointSettings, Identity, Monitored, Operation, Page, PasswordLink, Preview, Session, ShownSecret, SignedIn, WebhookEndpoint } from './payloads.d.ts' */
 
 /**
  * @param {string} id
@@ -119,3 +119,96 @@ export const cancelApproval = (id, body, key) =>
  */
 export const commitApproval = (id, body, key) =>
   call('POST', approvalPath(id, '/approval_commit'), { body, key });
+
+/**
+ * @param {string} id
+ * @param {string} [rest]
+ */
+const endpointPath = (id, rest = '') => `/webhook-endpoints/${encodeURIComponent(id)}${rest}`;
+
+/**
+ * @param {Record<string, string>} query
+ * @param {AbortSignal} signal
+ * @returns {Promise<Page<WebhookEndpoint>>}
+ */
+export const listEndpoints = (query, signal) =>
+  call('GET', `/webhook-endpoints?${new URLSearchParams(query).toString()}`, { signal });
+
+/**
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<WebhookEndpoint>}
+ */
+export const readEndpoint = (id, signal) => call('GET', endpointPath(id), { signal });
+
+/**
+ * @param {EndpointSettings} body
+ * @param {string} key
+ * @returns {Promise<WebhookEndpoint & ShownSecret>}
+ */
+export const createEndpoint = (body, key) => call('POST', '/webhook-endpoints', { body, key });
+
+/**
+ * Refused when the endpoint is no longer in this version.
+ * @param {Pick<WebhookEndpoint, 'id' | 'version'>} endpoint
+ * @param {Partial<EndpointSettings> & { status?: 'active' | 'paused' }} body
+ * @param {string} key
+ * @returns {Promise<WebhookEndpoint>}
+ */
+export const changeEndpoint = ({ id, version }, body, key) =>
+  call('PATCH', endpointPath(id), { body, key, ifVersion: version });
+
+/**
+ * @param {Pick<WebhookEndpoint, 'id' | 'version'>} endpoint
+ * @param {string} key
+ * @returns {Promise<unknown>}
+ */
+export const deleteEndpoint = ({ id, version }, key) =>
+  call('DELETE', endpointPath(id), { key, ifVersion: version });
+
+/**
+ * @param {string} id
+ * @param {{ overlap_seconds: number }} body
+ * @param {string} key
+ * @returns {Promise<ShownSecret & { previous_secret_expires_at: string | null }>}
+ */
+export const rotateSecret = (id, body, key) =>
+  call('POST', endpointPath(id, '/rotate-secret'), { body, key });
+
+/**
+ * @param {string} id
+ * @param {string} key
+ * @returns {Promise<Delivery>}
+ */
+export const testEndpoint = (id, key) => call('POST', endpointPath(id, '/test'), { body: {}, key });
+
+/**
+ * @param {string} id
+ * @param {{ since: string, status?: 'failed' }} body
+ * @param {string} key
+ * @returns {Promise<{ count: number }>}
+ */
+export const replayEndpoint = (id, body, key) => call('POST', endpointPath(id, '/replay'), { body, key });
+
+/**
+ * @param {Record<string, string>} query
+ * @param {AbortSignal} signal
+ * @returns {Promise<Page<Delivery>>}
+ */
+export const listDeliveries = (query, signal) =>
+  call('GET', `/deliveries?${new URLSearchParams(query).toString()}`, { signal });
+
+/**
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<Delivery>}
+ */
+export const readDelivery = (id, signal) => call('GET', `/deliveries/${encodeURIComponent(id)}`, { signal });
+
+/**
+ * @param {string} id
+ * @param {string} key
+ * @returns {Promise<Delivery>}
+ */
+export const replayDelivery = (id, key) =>
+  call('POST', `/deliveries/${encodeURIComponent(id)}/replay`, { body: {}, key });

@@ -351,11 +351,11 @@ describe('the console', function () {
       };
       await open('#/approvals?show=all');
       await heading('Approvals');
-      await check(['banner', 'main', 'heading: Approvals', 'navigation']);
+      await check(['banner', 'navigation', 'main', 'heading: Approvals', 'navigation']);
       await open(`#/approvals/${id}`);
       await heading(/^Delete/);
       await check([
-        'banner', 'main', 'heading: Delete 1 message permanently from “INBOX”', 'heading: 1 warning', 'heading: Why', 'heading: Preview', 'complementary',
+        'banner', 'navigation', 'main', 'heading: Delete 1 message permanently from “INBOX”', 'heading: 1 warning', 'heading: Why', 'heading: Preview', 'complementary',
         'heading: Decision', 'heading: Trail',
       ]); // prettier-ignore
     });

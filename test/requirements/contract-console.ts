@@ -50,4 +50,12 @@ export const contractConsole = {
     'list_approvals',
     'The list is read again every four seconds while it is visible, and not while it is hidden.',
   ],
+  'contract:18:console-pages': [
+    'transport',
+    'The console leads each person to the pages that their role includes, and to no others.',
+  ],
+  'contract:18:console-webhooks': [
+    'create_webhook_endpoint',
+    'In the console a person sets up, tests, watches and replays webhooks; a secret is shown once, and texts by others stay text.',
+  ],
 } as const satisfies RequirementTable;

@@ -1,0 +1,274 @@
+/** Webhooks in a real browser, before a real gateway and an endpoint on loopback. */
+import { expect } from 'chai';
+import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import { httpSink, type Received, type Sink } from '../support/servers/webhook-sinks.ts';
+import { lowContrasts, namelessControls, outline } from '../support/servers/page-checks.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
+import { startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { PERSON_PASSWORD, signInNew, signInOwner } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
+
+const HOSTILE = '<script>document.title="stolen"</script><img src=x onerror="document.title=1">\u202Egpj.exe';
+
+describe('webhooks in the console', function () {
+  this.timeout(60_000);
+  let aheadMs = 0;
+  let gateway: TestGateway;
+  let browser: TestBrowser;
+  let person: BrowserPerson;
+  let sink: Sink;
+  let answer = { status: 200, body: HOSTILE };
+  const received: Received[] = [];
+
+  before(async function () {
+    browser = await requireBrowser(this);
+    sink = await httpSink((request, response) => {
+      received.push(request);
+      response.writeHead(answer.status).end(answer.body);
+    });
+    const clock = {
+      ...systemClock,
+      now: () => new Date(Date.now() + aheadMs),
+      elapsedMs: () => systemClock.elapsedMs() + aheadMs,
+    };
+    gateway = await startTestGateway({ clock, env: { EGRESS_ALLOW_WEBHOOKS: '127.0.0.0/8:*' } });
+    const owner = await signInOwner(gateway);
+    person = await browser.newPerson(gateway.baseUrl);
+    await signIn(person, owner.email);
+  });
+  after(async () => {
+    await browser.close();
+    await gateway.stop();
+    await sink[Symbol.asyncDispose]();
+  });
+
+  async function signIn({ page }: BrowserPerson, email: string): Promise<void> {
+    await page.goto(`${gateway.baseUrl}/console`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
+  }
+
+  const open = async (path: string): Promise<void> => {
+    await person.page.goto(`${gateway.baseUrl}/console${path}`);
+  };
+  const heading = (name: string | RegExp, level = 1): Promise<void> =>
+    person.page.getByRole('heading', { name, level }).waitFor();
+  const press = (name: string): Promise<void> =>
+    person.page.getByRole('button', { name, exact: true }).click();
+  const endpoints = async () => (await gateway.rest('GET', '/webhook-endpoints')).body.items;
+
+  it(`shows each person the pages of their role ${verifies('contract:18:console-pages')}`, async () => {
+    const pages = (one: BrowserPerson) =>
+      one.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts();
+    expect(await pages(person)).to.deep.equal(['Approvals', 'Webhooks']);
+    const { email } = await signInNew(gateway, 'member');
+    const member = await browser.newPerson(gateway.baseUrl);
+    await signIn(member, email);
+    expect(await pages(member)).to.deep.equal(['Approvals']);
+    await member.page.goto(`${gateway.baseUrl}/console#/webhooks`);
+    await member.page.getByText('Your role does not include this.').waitFor();
+    await member.context.close();
+  });
+
+  it(`makes an endpoint and shows its secret once ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
+    await heading('Webhooks');
+    await page.getByText('No endpoints yet').waitFor();
+    await page.getByRole('link', { name: 'Add endpoint' }).click();
+    await heading('Add endpoint');
+    await page.getByLabel('Address').fill('http://10.0.0.1/hook');
+    await press('Add endpoint');
+    await page.getByText('Choose at least one event type.').waitFor();
+    await page.getByLabel('Tokens: all').check();
+    expect(await page.getByLabel('token.revoked').isChecked()).to.equal(true);
+    await press('Add endpoint');
+    await page.getByText('Use an https address on the public internet').waitFor();
+    expect(await endpoints()).to.deep.equal([]);
+    await page.getByLabel('Address').fill(sink.url);
+    await page.getByLabel('Description').fill(HOSTILE);
+    await page.getByLabel('Every mailbox').check();
+    await press('Add endpoint');
+    await heading('Endpoint added');
+    const secret = await page.getByLabel('Signing secret').inputValue();
+    expect(secret).to.match(/^whsec_/);
+    await press('Copy');
+    await page.getByText(/^(Copied|Selected)/).waitFor();
+    const [made] = await endpoints();
+    expect(made).to.deep.include({
+      url: sink.url,
+      description: HOSTILE,
+      event_types: ['token.issued', 'token.revoked'],
+      mailbox_ids: ['*'],
+      payload: 'thin',
+    });
+    await page.getByRole('link', { name: 'Open the endpoint' }).click();
+    await heading(sink.url);
+    expect(await page.content()).not.to.contain(secret);
+  });
+
+  it(`sends a test, shows request and answer, and lists it ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    await press('Send test');
+    await heading('Test', 2);
+    const [request] = received;
+    const shown = page.locator('.exchange');
+    await shown.getByText(`webhook-id: ${String(request?.headers['webhook-id'])}`).waitFor();
+    await shown.getByText(`webhook-timestamp: ${String(request?.headers['webhook-timestamp'])}`).waitFor();
+    const body = await shown.getByRole('group', { name: 'Body', exact: true }).innerText();
+    expect(JSON.parse(body)).to.deep.equal(JSON.parse(request?.body ?? ''));
+    await shown.getByText('HTTP 200').waitFor();
+    await shown.getByText('webhook-signature, which is made for each attempt and not stored').waitFor();
+    const row = page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
+    await row.getByText('Delivered').waitFor();
+    await page.getByLabel('Status').selectOption({ label: 'Failed' });
+    await page.getByText('No delivery fits').waitFor();
+    answer = { status: 500, body: 'down' };
+    await press('Send test');
+    await row.getByText('Failed').waitFor();
+    await page.locator('.exchange').getByText('The endpoint answered with an error.').waitFor();
+    expect(await row.count()).to.equal(1);
+    await row.getByRole('link').click();
+    await heading('webhook_endpoint.test');
+    await page.getByText('HTTP 500').waitFor();
+    await page.goBack();
+    await heading(sink.url);
+    expect(await page.getByLabel('Status').inputValue(), 'the filter after the way back').to.equal('failed');
+  });
+
+  it(`shows what others wrote as text ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    answer = { status: 200, body: HOSTILE };
+    await press('Send test');
+    await page.locator('.exchange').getByText('HTTP 200').waitFor();
+    const isText = async (): Promise<void> => {
+      const text = await page.locator('main').innerText();
+      expect(text)
+        .to.contain('<script>document.title')
+        .and.to.contain('U+202E')
+        .and.not.to.match(/[\u202A-\u202E]/);
+      expect(await page.locator('main img, main script').count()).to.equal(0);
+      expect(await page.title()).to.contain('Mailbox Gateway');
+    };
+    await isText();
+    await open('#/webhooks');
+    await heading('Webhooks');
+    await isText();
+  });
+
+  it(`changes, pauses, resumes and rotates, and asks for the password where it must ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    await page.getByRole('link', { name: sink.url }).click();
+    await heading(sink.url);
+    aheadMs += 16 * 60_000;
+    await press('Pause');
+    await heading('Confirm it is you', 2);
+    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.locator('.webhook-head').getByText('Paused').waitFor();
+    await press('Resume');
+    await page.locator('.webhook-head').getByText('Active').waitFor();
+    await page.getByRole('link', { name: 'Change', exact: true }).click();
+    await heading('Change endpoint');
+    expect(await page.getByLabel('Description').inputValue()).to.equal(HOSTILE);
+    await page.getByLabel('Description').fill('');
+    await page.getByLabel('With a summary of the message').check();
+    await press('Save changes');
+    await heading(sink.url);
+    const [changed] = await endpoints();
+    expect(changed).to.include({ description: null, payload: 'summary' });
+    await press('Rotate secret…');
+    await page.getByLabel('End the old secret').selectOption({ label: 'In 7 days' });
+    await press('Rotate secret');
+    await heading('New signing secret', 2);
+    const secret = await page.getByLabel('Signing secret').inputValue();
+    const [rotated] = await endpoints();
+    expect(secret.endsWith(rotated.secret_hint), 'the hint').to.equal(true);
+    const left = Date.parse(rotated.previous_secret_expires_at) - Date.now() - aheadMs;
+    expect(left).to.be.within(6.9 * 86_400_000, 7 * 86_400_000);
+    await press('Send test');
+    await heading('Test', 2);
+    expect(String(received.at(-1)?.headers['webhook-signature']).split(' ')).to.have.length(2);
+    expect(await page.getByLabel('Signing secret').inputValue(), 'it stays').to.equal(secret);
+  });
+
+  it(`says when someone else changed the endpoint meanwhile ${verifies('contract:18:console-errors')}`, async () => {
+    const { page } = person;
+    await page.getByRole('link', { name: 'Change', exact: true }).click();
+    await heading('Change endpoint');
+    const [before] = await endpoints();
+    await gateway.rest('PATCH', `/webhook-endpoints/${String(before.id)}`, {
+      description: 'by someone else',
+    });
+    await page.getByLabel('Description').fill('mine');
+    await press('Save changes');
+    await page.getByText('Someone changed it meanwhile.').waitFor();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByText('by someone else').waitFor();
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`can be read by eye and by ear, on a telephone, in ${colorScheme}`, async () => {
+      const { page } = person;
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.emulateMedia({ colorScheme });
+      const [{ id }] = await endpoints();
+      const check = async (headings: readonly string[]): Promise<void> => {
+        const landmarks = ['banner', 'navigation', 'main', ...headings];
+        expect((await outline(page)).filter((each) => each !== 'complementary')).to.deep.equal(landmarks);
+        expect(await namelessControls(page)).to.deep.equal([]);
+        expect(await lowContrasts(page)).to.deep.equal([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(360);
+        expect(await page.evaluate('document.activeElement.tagName')).to.equal('H1');
+      };
+      await open('#/webhooks');
+      await heading('Webhooks');
+      await check(['heading: Webhooks']);
+      await open('#/webhooks/new');
+      await heading('Add endpoint');
+      await check(['heading: Add endpoint']);
+      await open(`#/webhooks/${String(id)}`);
+      await heading(sink.url);
+      await check([`heading: ${sink.url}`, 'heading: Deliveries', 'heading: Health', 'heading: Settings']);
+      await page.getByRole('list', { name: 'Deliveries' }).getByRole('link').first().click();
+      await heading('webhook_endpoint.test');
+      await check(['heading: webhook_endpoint.test', 'heading: Answer', 'heading: Request']);
+    });
+  }
+
+  it(`deletes an endpoint after asking, by keyboard alone ${verifies('contract:18:console-keyboard')}`, async () => {
+    const { page } = person;
+    const [{ id }] = await endpoints();
+    await open(`#/webhooks/${String(id)}`);
+    await heading(sink.url);
+    const tabTo = async (name: string): Promise<void> => {
+      for (let presses = 0; presses < 30; presses += 1) {
+        await page.keyboard.press('Tab');
+        if ((await page.evaluate('document.activeElement.textContent')) === name) return;
+      }
+      throw new Error(`Tab never reached ${name}`);
+    };
+    await tabTo('Delete…');
+    await page.keyboard.press('Enter');
+    await heading('Delete this endpoint?', 2);
+    await page.keyboard.press('Escape');
+    expect(await endpoints()).to.have.length(1);
+    await page.keyboard.press('Enter');
+    await heading('Delete this endpoint?', 2);
+    await tabTo('Delete endpoint');
+    await page.keyboard.press('Enter');
+    await page.getByText('No endpoints yet').waitFor();
+    expect(await endpoints()).to.deep.equal([]);
+    await open(`#/webhooks/${String(id)}`);
+    await page.getByText('The link may be wrong, or it was deleted.').waitFor();
+    await page.getByRole('link', { name: 'All webhooks' }).click();
+    await heading('Webhooks');
+  });
+
+  it(`loaded nothing from elsewhere and broke no policy ${verifies('contract:18:console-policy')}`, () => {
+    expect(person.errors).to.deep.equal([]);
+    expect(person.foreignRequests).to.deep.equal([]);
+  });
+});
