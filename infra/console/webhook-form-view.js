@@ -106,7 +106,6 @@ const whereFields = ({ url, description }) => [
       type: 'url',
       inputmode: 'url',
       maxlength: 2_000,
-      placeholder: 'https://example.com/webhooks',
       spellcheck: 'false',
       autocomplete: 'off',
       value: url,
