@@ -23,6 +23,12 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * Position of this page's newest write: what it reads afterwards includes it.
+ * @type {string | null}
+ */
+let position = null;
+
 /** @type {() => Promise<void>} */
 let stepUp = () => Promise.reject(new ApiError('step_up_required', 'Confirm your password first.'));
 
@@ -114,6 +120,7 @@ async function send(method, path, { body, key, ifVersion, signal }) {
       ...(session.token === null ? {} : { authorization: `Bearer ${session.token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(key === undefined ? {} : { 'idempotency-key': key }),
+      ...(method === 'GET' && position !== null ? { 'if-position': position } : {}),
       ...(ifVersion === undefined ? {} : { 'if-match': `"${String(ifVersion)}"` }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -122,6 +129,7 @@ async function send(method, path, { body, key, ifVersion, signal }) {
     credentials: 'omit',
     redirect: 'error',
   });
+  position = response.headers.get('position') ?? position;
   if (response.ok) return response;
   throw errorOf(/** @type {ErrorBody | null} */ (jsonOf(await response.text())), response.status);
 }

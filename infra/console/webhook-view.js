@@ -94,13 +94,12 @@ class EndpointPage {
     if (signature === this.#drawn) return;
     this.#drawn = signature;
     const { names } = this.#context;
-    const focused = document.activeElement;
-    const hadFocus = focused !== null && this.#actions.contains(focused) ? focused.textContent : null;
+    const focused = [...this.#actions.children].findIndex((each) => each === document.activeElement);
     this.#head.replaceChildren(...headOf(endpoint));
     this.#actions.replaceChildren(...this.#buttons());
     this.#about.replaceChildren(healthCard(endpoint), settingsCard(endpoint, names));
-    const controls = [...this.#actions.querySelectorAll('button')];
-    controls.find(({ textContent }) => textContent === hadFocus)?.focus();
+    const again = this.#actions.children[focused];
+    if (again instanceof HTMLElement) again.focus();
   }
 
   /** @returns {readonly HTMLElement[]} */
@@ -138,15 +137,18 @@ class EndpointPage {
    */
   #button(label, tone, act) {
     const button = h('button', { type: 'button', class: tone }, label);
+    // Not disabled meanwhile: it keeps the focus.
+    let isBusy = false;
     const run = async () => {
-      button.disabled = true;
+      if (isBusy) return;
+      isBusy = true;
       try {
         const outcome = await act();
         if (outcome !== undefined) this.#show(outcome);
       } catch (error) {
         if (!this.#context.signal.aborted) this.#show(errorNotice(error, { next: NEXT }));
       } finally {
-        button.disabled = false;
+        isBusy = false;
       }
     };
     button.addEventListener('click', () => void run());

@@ -5,7 +5,13 @@ import { httpSink, type Received, type Sink } from '../support/servers/webhook-s
 import { lowContrasts, namelessControls, outline } from '../support/servers/page-checks.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
 import { startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
-import { PERSON_PASSWORD, signInNew, signInOwner } from '../support/worlds/sign-in.ts';
+import {
+  PERSON_PASSWORD,
+  signInNew,
+  signInOwner,
+  signInWith,
+  type SignedInPerson,
+} from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 const HOSTILE = '<script>document.title="stolen"</script><img src=x onerror="document.title=1">\u202Egpj.exe';
@@ -17,6 +23,8 @@ describe('webhooks in the console', function () {
   let browser: TestBrowser;
   let person: BrowserPerson;
   let sink: Sink;
+  let owner: SignedInPerson;
+  let id = '';
   let answer = { status: 200, body: HOSTILE };
   const received: Received[] = [];
 
@@ -32,7 +40,7 @@ describe('webhooks in the console', function () {
       elapsedMs: () => systemClock.elapsedMs() + aheadMs,
     };
     gateway = await startTestGateway({ clock, env: { EGRESS_ALLOW_WEBHOOKS: '127.0.0.0/8:*' } });
-    const owner = await signInOwner(gateway);
+    owner = await signInOwner(gateway);
     person = await browser.newPerson(gateway.baseUrl);
     await signIn(person, owner.email);
   });
@@ -57,7 +65,11 @@ describe('webhooks in the console', function () {
     person.page.getByRole('heading', { name, level }).waitFor();
   const press = (name: string): Promise<void> =>
     person.page.getByRole('button', { name, exact: true }).click();
-  const endpoints = async () => (await gateway.rest('GET', '/webhook-endpoints')).body.items;
+  /** The endpoint of these tests, which its page's address names. */
+  const endpoint = async () => {
+    id = /whk_\w+/.exec(person.page.url())?.[0] ?? id;
+    return (await owner.rest('GET', `/webhook-endpoints/${id}`)).body;
+  };
 
   it(`shows each person the pages of their role ${verifies('contract:18:console-pages')}`, async () => {
     const pages = (one: BrowserPerson) =>
@@ -86,27 +98,25 @@ describe('webhooks in the console', function () {
     expect(await page.getByLabel('token.revoked').isChecked()).to.equal(true);
     await press('Add endpoint');
     await page.getByText('Use an https address on the public internet').waitFor();
-    expect(await endpoints()).to.deep.equal([]);
     await page.getByLabel('Address').fill(sink.url);
     await page.getByLabel('Description').fill(HOSTILE);
     await page.getByLabel('Every mailbox').check();
     await press('Add endpoint');
     await heading('Endpoint added');
-    const secret = await page.getByLabel('Signing secret').inputValue();
+    const secret = await page.getByRole('textbox', { name: 'Signing secret' }).inputValue();
     expect(secret).to.match(/^whsec_/);
     await press('Copy');
     await page.getByText(/^(Copied|Selected)/).waitFor();
-    const [made] = await endpoints();
-    expect(made).to.deep.include({
+    await page.getByRole('link', { name: 'Open the endpoint' }).click();
+    await heading(sink.url);
+    expect(await page.content()).not.to.contain(secret);
+    expect(await endpoint()).to.deep.include({
       url: sink.url,
       description: HOSTILE,
       event_types: ['token.issued', 'token.revoked'],
       mailbox_ids: ['*'],
       payload: 'thin',
     });
-    await page.getByRole('link', { name: 'Open the endpoint' }).click();
-    await heading(sink.url);
-    expect(await page.content()).not.to.contain(secret);
   });
 
   it(`sends a test, shows request and answer, and lists it ${verifies('contract:18:console-webhooks')}`, async () => {
@@ -177,31 +187,34 @@ describe('webhooks in the console', function () {
     await page.getByLabel('With a summary of the message').check();
     await press('Save changes');
     await heading(sink.url);
-    const [changed] = await endpoints();
+    const changed = await endpoint();
     expect(changed).to.include({ description: null, payload: 'summary' });
     await press('Rotate secret…');
     await page.getByLabel('End the old secret').selectOption({ label: 'In 7 days' });
     await press('Rotate secret');
     await heading('New signing secret', 2);
-    const secret = await page.getByLabel('Signing secret').inputValue();
-    const [rotated] = await endpoints();
+    const secret = await page.getByRole('textbox', { name: 'Signing secret' }).inputValue();
+    const rotated = await endpoint();
     expect(secret.endsWith(rotated.secret_hint), 'the hint').to.equal(true);
     const left = Date.parse(rotated.previous_secret_expires_at) - Date.now() - aheadMs;
     expect(left).to.be.within(6.9 * 86_400_000, 7 * 86_400_000);
     await press('Send test');
     await heading('Test', 2);
     expect(String(received.at(-1)?.headers['webhook-signature']).split(' ')).to.have.length(2);
-    expect(await page.getByLabel('Signing secret').inputValue(), 'it stays').to.equal(secret);
+    expect(await page.getByRole('textbox', { name: 'Signing secret' }).inputValue(), 'it stays').to.equal(
+      secret,
+    );
   });
 
   it(`says when someone else changed the endpoint meanwhile ${verifies('contract:18:console-errors')}`, async () => {
     const { page } = person;
     await page.getByRole('link', { name: 'Change', exact: true }).click();
     await heading('Change endpoint');
-    const [before] = await endpoints();
-    await gateway.rest('PATCH', `/webhook-endpoints/${String(before.id)}`, {
+    const beside = await signInWith(gateway.baseUrl, owner.email);
+    const { status } = await beside.rest('PATCH', `/webhook-endpoints/${id}`, {
       description: 'by someone else',
     });
+    expect(status).to.equal(200);
     await page.getByLabel('Description').fill('mine');
     await press('Save changes');
     await page.getByText('Someone changed it meanwhile.').waitFor();
@@ -209,12 +222,55 @@ describe('webhooks in the console', function () {
     await page.getByText('by someone else').waitFor();
   });
 
+  it(`lists what is queued while the endpoint is paused, and what is told ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    await press('Pause');
+    await page.locator('.webhook-head').getByText('Paused').waitFor();
+    const issued = await gateway.rest('POST', '/tokens', {
+      name: 'told to webhooks',
+      principal_id: gateway.tokens.agentId,
+      surface: 'rest',
+      preset: 'reader',
+      expires_at: new Date(Date.now() + aheadMs + 86_400_000).toISOString(),
+    });
+    expect(issued.status, JSON.stringify(issued.body)).to.equal(201);
+    const row = page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
+    await page.getByLabel('Event type').selectOption('token.issued');
+    await row.getByText('Queued').waitFor();
+    await row.getByRole('link', { name: 'token.issued' }).click();
+    await heading('To be sent', 2);
+    const body = JSON.parse(await page.getByRole('group', { name: 'Body', exact: true }).innerText());
+    expect(body).to.deep.include({ type: 'token.issued', sequence: 1 });
+    expect(body.data.token_id).to.equal(issued.body.id);
+    expect(await page.getByRole('button', { name: 'Replay' }).count(), 'it has not ended').to.equal(0);
+    await page.getByRole('link', { name: '← Endpoint' }).click();
+    await heading(sink.url);
+  });
+
+  it(`asks since when to replay, and tells how much is queued ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    await press('Replay…');
+    await heading('Replay deliveries?', 2);
+    await page.getByLabel('Events since (UTC)').fill('2020-01-01T00:00');
+    await press('Replay');
+    expect(
+      await page.evaluate('document.querySelector("[name=since]").validity.rangeUnderflow'),
+      'longer ago than payloads are kept',
+    ).to.equal(true);
+    await page
+      .getByLabel('Events since (UTC)')
+      .fill(new Date(Date.now() - 3_600_000).toISOString().slice(0, 16));
+    await press('Replay');
+    await page.getByText('There was nothing to replay.').waitFor();
+    await press('Resume');
+    await page.locator('.webhook-head').getByText('Active').waitFor();
+  });
+
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`can be read by eye and by ear, on a telephone, in ${colorScheme}`, async () => {
       const { page } = person;
       await page.setViewportSize({ width: 360, height: 740 });
-      await page.emulateMedia({ colorScheme });
-      const [{ id }] = await endpoints();
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       const check = async (headings: readonly string[]): Promise<void> => {
         const landmarks = ['banner', 'navigation', 'main', ...headings];
         expect((await outline(page)).filter((each) => each !== 'complementary')).to.deep.equal(landmarks);
@@ -229,19 +285,21 @@ describe('webhooks in the console', function () {
       await open('#/webhooks/new');
       await heading('Add endpoint');
       await check(['heading: Add endpoint']);
-      await open(`#/webhooks/${String(id)}`);
+      await open(`#/webhooks/${id}`);
       await heading(sink.url);
       await check([`heading: ${sink.url}`, 'heading: Deliveries', 'heading: Health', 'heading: Settings']);
-      await page.getByRole('list', { name: 'Deliveries' }).getByRole('link').first().click();
+      await page.getByRole('link', { name: 'webhook_endpoint.test' }).first().click();
       await heading('webhook_endpoint.test');
-      await check(['heading: webhook_endpoint.test', 'heading: Answer', 'heading: Request']);
+      await check([
+        'heading: webhook_endpoint.test', 'heading: Answer', 'heading: Start of the body',
+        'heading: Request', 'heading: Headers', 'heading: Body',
+      ]); // prettier-ignore
     });
   }
 
   it(`deletes an endpoint after asking, by keyboard alone ${verifies('contract:18:console-keyboard')}`, async () => {
     const { page } = person;
-    const [{ id }] = await endpoints();
-    await open(`#/webhooks/${String(id)}`);
+    await open(`#/webhooks/${id}`);
     await heading(sink.url);
     const tabTo = async (name: string): Promise<void> => {
       for (let presses = 0; presses < 30; presses += 1) {
@@ -254,14 +312,14 @@ describe('webhooks in the console', function () {
     await page.keyboard.press('Enter');
     await heading('Delete this endpoint?', 2);
     await page.keyboard.press('Escape');
-    expect(await endpoints()).to.have.length(1);
+    expect(await endpoint()).to.include({ url: sink.url });
     await page.keyboard.press('Enter');
     await heading('Delete this endpoint?', 2);
     await tabTo('Delete endpoint');
     await page.keyboard.press('Enter');
     await page.getByText('No endpoints yet').waitFor();
-    expect(await endpoints()).to.deep.equal([]);
-    await open(`#/webhooks/${String(id)}`);
+    expect((await endpoint()).error.code).to.equal('not_found');
+    await open(`#/webhooks/${id}`);
     await page.getByText('The link may be wrong, or it was deleted.').waitFor();
     await page.getByRole('link', { name: 'All webhooks' }).click();
     await heading('Webhooks');
