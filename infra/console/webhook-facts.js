@@ -63,7 +63,7 @@ export const settingsCard = (endpoint, names) =>
       fact('Mailboxes', mailboxesOf(endpoint, names)),
       fact('What is sent', PAYLOADS[endpoint.payload].label),
       fact('Secret', secretOf(endpoint)),
-      fact('With rights of', foreign(names.nameOf(endpoint.rights_of))),
+      fact('Rights of', foreign(names.nameOf(endpoint.rights_of))),
       fact('Added', exactTime(endpoint.created_at)),
     ),
   );
