@@ -4,7 +4,7 @@ import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support
 import { httpSink, type Received, type Sink } from '../support/servers/webhook-sinks.ts';
 import { lowContrasts, namelessControls, outline } from '../support/servers/page-checks.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
-import { startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
 import {
   PERSON_PASSWORD,
   signInNew,
@@ -245,10 +245,23 @@ describe('webhooks in the console', function () {
     expect(await page.getByRole('button', { name: 'Replay' }).count(), 'it has not ended').to.equal(0);
     await page.getByRole('link', { name: '← Endpoint' }).click();
     await heading(sink.url);
+    await press('Resume');
+    await page.locator('.webhook-head').getByText('Active').waitFor();
   });
 
-  it(`asks since when to replay, and tells how much is queued ${verifies('contract:18:console-webhooks')}`, async () => {
+  const toldOfTokens = () => received.filter(({ body }) => body.includes('"token.issued"'));
+
+  it(`replays one delivery, and all since a time, under the same id ${verifies('contract:18:console-webhooks')}`, async () => {
     const { page } = person;
+    const rows = page.getByRole('listitem').filter({ hasText: 'token.issued' });
+    await rows.getByText('Delivered').waitFor();
+    await rows.getByRole('link').click();
+    await heading('token.issued');
+    await press('Replay');
+    await page.getByText('the first delivery').waitFor();
+    await page.getByText('HTTP 200').waitFor();
+    await page.getByRole('link', { name: '← Endpoint' }).click();
+    await heading(sink.url);
     await press('Replay…');
     await heading('Replay deliveries?', 2);
     await page.getByLabel('Events since (UTC)').fill('2020-01-01T00:00');
@@ -257,13 +270,21 @@ describe('webhooks in the console', function () {
       await page.evaluate('document.querySelector("[name=since]").validity.rangeUnderflow'),
       'longer ago than payloads are kept',
     ).to.equal(true);
-    await page
-      .getByLabel('Events since (UTC)')
-      .fill(new Date(Date.now() - 3_600_000).toISOString().slice(0, 16));
+    const anHourAgo = new Date(Date.now() - 3_600_000).toISOString().slice(0, 16);
+    await page.getByLabel('Events since (UTC)').fill(anHourAgo);
     await press('Replay');
     await page.getByText('There was nothing to replay.').waitFor();
-    await press('Resume');
-    await page.locator('.webhook-head').getByText('Active').waitFor();
+    await press('Replay…');
+    await page.getByLabel('Which').selectOption({ label: 'All, also those that were delivered' });
+    await press('Replay');
+    await page.getByText('1 event queued again.').waitFor();
+    await eventually(async () => {
+      expect(toldOfTokens()).to.have.length(3);
+    });
+    expect(new Set(toldOfTokens().map(({ headers }) => headers['webhook-id'])).size).to.equal(1);
+    await eventually(async () => {
+      expect(await rows.getByText('Delivered').count()).to.equal(3);
+    });
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
