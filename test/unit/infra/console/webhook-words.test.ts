@@ -17,7 +17,7 @@ interface Wording {
 
 const moduleOf = (name: string): string => join(import.meta.dirname, '../../../../infra/console', name);
 
-describe('the words of the console for webhooks', () => {
+describe('wording of webhooks in the console', () => {
   let events: Events;
   let wording: Wording;
   before(async () => {
@@ -25,18 +25,18 @@ describe('the words of the console for webhooks', () => {
     wording = (await import(moduleOf('webhook-wording.js'))) as Wording;
   });
 
-  it('offer every event type, each once', () => {
+  it('offers every event type once', () => {
     const offered = events.EVENT_GROUPS.flatMap((group) => group.events.map(([type]) => type));
     expect(offered).to.deep.equal([...WEBHOOK_EVENT_TYPES]);
     expect(events.TEST_EVENT).to.equal(TEST_EVENT_TYPE);
   });
 
-  it('name every status', () => {
+  it('names every status', () => {
     expect(Object.keys(wording.ENDPOINT_STATUSES)).to.have.members([...ENDPOINT_STATUSES]);
     expect(Object.keys(wording.DELIVERY_STATUSES)).to.deep.equal([...DELIVERY_STATUSES]);
   });
 
-  it('say of every error why and what to do, without its code', () => {
+  it('explains every error without its code', () => {
     const unknown = wording.errorOf({ error: { code: 'unheard_of' } });
     for (const code of DELIVERY_ERRORS) {
       const told = wording.errorOf({ error: { code } });
