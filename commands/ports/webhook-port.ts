@@ -1,5 +1,5 @@
 /** What webhooks need from outside the process: secrets that sign, one signed POST, and the record of its outcome. */
-import type { AccessEntry } from './ports.ts';
+import type { NewEvent } from '../values/event.ts';
 
 /** Signing secrets in `vault`, encrypted under the master key; an event names each by its id. */
 export interface WebhookSecrets {
@@ -50,5 +50,5 @@ export interface DeliveryLog {
    * Resolves when the outcome is in the log (`endedEntry`). Throws `store_unavailable` when the store does not take it at
    * once; it is not stored later either, unless only the answer was lost.
    */
-  record(entry: AccessEntry): Promise<void>;
+  record(entry: Omit<NewEvent, 'id'>): Promise<void>;
 }

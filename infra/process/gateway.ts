@@ -90,12 +90,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     });
     opened.defer(() => metricsServer.close());
   }
-  if (roles.has('projector')) opened.defer(startDeliveryQueue(ports, core));
   if (roles.has('mail'))
     opened.defer(
       startBackground(ports, core, metrics, { ...leaseTimes(config.leaseMs), ...options.mailTimes }),
     );
-  if (roles.has('webhooks')) opened.defer(startDeliveries(ports, core, metrics, config));
+  if (roles.has('webhooks')) opened.defer(startWebhooks(ports, core, metrics, config));
   const stack = opened.move();
   const { databaseUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
   const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
@@ -124,29 +123,20 @@ function startReadModels(
   });
 }
 
-/** Queues webhook deliveries; the returned function ends it. */
-function startDeliveryQueue(ports: Ports, core: Core): () => Promise<void> {
+/** Queues and delivers webhooks; the returned function ends both. */
+function startWebhooks(ports: Ports, core: Core, metrics: Metrics, config: Config): () => Promise<void> {
   const stopping = new AbortController();
-  const directConnection = () => openDirectConnection(core.storage.directUrl, 'gateway webhook queue');
-  const running = runDeliveryQueue({ ...ports, directConnection }, stopping.signal);
-  return async () => {
-    stopping.abort();
-    await running;
-  };
-}
-
-/** Delivers webhooks; the returned function ends it. */
-function startDeliveries(ports: Ports, core: Core, metrics: Metrics, config: Config): () => Promise<void> {
-  const stopping = new AbortController();
+  const { signal } = stopping;
   const { deliveryLog } = core.ports;
   const { directUrl } = core.storage;
   const concurrency = config.webhookConcurrency;
   const worker = new DeliveryWorker({ ports, deliveryLog, directUrl, concurrency, metrics });
   watchDeliveries(metrics, worker);
-  const running = worker.run(stopping.signal);
+  const directConnection = () => openDirectConnection(directUrl, 'gateway webhook queue');
+  const loops = [runDeliveryQueue({ ...ports, directConnection }, signal), worker.run(signal)];
   return async () => {
     stopping.abort();
-    await running;
+    await Promise.all(loops);
   };
 }
 

@@ -3,7 +3,7 @@ import type { RequirementTable } from './requirement.ts';
 /** Webhook endpoints and deliveries: section 11. */
 export const contractWebhooks = {
   'contract:11:endpoint': [
-    'create_webhook_endpoint',
+    ['create_webhook_endpoint', 'list_webhook_endpoints', 'get_webhook_endpoint', 'delete_webhook_endpoint'],
     'An endpoint is created, listed, read, changed with If-Match and deleted; its secret is shown at creation and rotation only.',
   ],
   'contract:11:endpoint-mailboxes': [
@@ -88,7 +88,7 @@ export const contractWebhooks = {
     'A payload is sent to public addresses only, resolved once and pinned, unless EGRESS_ALLOW_WEBHOOKS opens others.',
   ],
   'contract:11:deliveries': [
-    'list_deliveries',
+    ['list_deliveries', 'get_delivery'],
     'Deliveries are listed by endpoint, status, event type and time, and read one by one.',
   ],
   'contract:11:replay': [
