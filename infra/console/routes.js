@@ -184,7 +184,7 @@ export const testEndpoint = (id, key) => call('POST', endpointPath(id, '/test'),
 
 /**
  * @param {string} id
- * @param {{ since: string, status?: 'failed' }} body
+ * @param {{ since: string, status?: string }} body
  * @param {string} key
  * @returns {Promise<{ count: number }>}
  */

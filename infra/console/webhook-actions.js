@@ -100,8 +100,8 @@ export async function replayAll(endpoint) {
     next: NEXT,
     act: async (form) => {
       const since = new Date(`${textIn(form, 'since')}Z`).toISOString();
-      const body =
-        textIn(form, 'status') === 'failed' ? { since, status: /** @type {const} */ ('failed') } : { since };
+      const status = textIn(form, 'status');
+      const body = { since, ...(status === '' ? {} : { status }) };
       ({ count: queued } = await replayEndpoint(endpoint.id, body, keyOf(body)));
     },
   });

@@ -41,7 +41,7 @@ class EndpointPage {
   /** Stays until the view is left: it cannot be shown again. */
   #secret = h('div');
   /** What the last action led to. */
-  #outcome = h('div', { 'aria-live': 'polite' });
+  #outcome = h('div');
   #about = h('aside', { class: 'webhook-about', 'aria-label': 'About the endpoint' });
 
   /**
@@ -162,7 +162,7 @@ class EndpointPage {
   }
 
   async #test() {
-    this.#show(h('p', { class: 'quiet' }, 'Sending a test…'));
+    this.#show(h('p', { class: 'quiet', role: 'status' }, 'Sending a test…'));
     const delivery = await testEndpoint(this.#endpoint.id, newKey());
     await this.#refresh();
     return [
@@ -192,7 +192,7 @@ class EndpointPage {
     if (count === null) return undefined;
     await this.#refresh();
     const text = count === 0 ? 'There was nothing to replay.' : `${counted(count, 'event')} queued again.`;
-    return h('p', { class: 'notice' }, text);
+    return h('p', { class: 'notice', role: 'status' }, text);
   }
 
   async #remove() {

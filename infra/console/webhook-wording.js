@@ -39,7 +39,7 @@ export const ENDPOINT_STATUSES = {
     label: 'Disabled',
     tone: 'over',
     path: DASH,
-    about: 'Nothing is sent, and nothing is kept to send.',
+    about: 'Nothing is sent or queued. Enable it, then replay what was cancelled.',
   },
 };
 

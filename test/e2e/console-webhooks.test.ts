@@ -222,18 +222,24 @@ describe('webhooks in the console', function () {
     await page.getByText('by someone else').waitFor();
   });
 
-  it(`lists what is queued while the endpoint is paused, and what is told ${verifies('contract:18:console-webhooks')}`, async () => {
-    const { page } = person;
-    await press('Pause');
-    await page.locator('.webhook-head').getByText('Paused').waitFor();
-    const issued = await gateway.rest('POST', '/tokens', {
+  /** An event that the endpoint is told of; resolves with the id of the token. */
+  async function issueToken(): Promise<string> {
+    const { status, body } = await gateway.rest('POST', '/tokens', {
       name: 'told to webhooks',
       principal_id: gateway.tokens.agentId,
       surface: 'rest',
       preset: 'reader',
       expires_at: new Date(Date.now() + aheadMs + 86_400_000).toISOString(),
     });
-    expect(issued.status, JSON.stringify(issued.body)).to.equal(201);
+    expect(status, JSON.stringify(body)).to.equal(201);
+    return body.id as string;
+  }
+
+  it(`lists what is queued while the endpoint is paused, and what is told ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    await press('Pause');
+    await page.locator('.webhook-head').getByText('Paused').waitFor();
+    const tokenId = await issueToken();
     const row = page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
     await page.getByLabel('Event type').selectOption('token.issued');
     await row.getByText('Queued').waitFor();
@@ -241,7 +247,7 @@ describe('webhooks in the console', function () {
     await heading('To be sent', 2);
     const body = JSON.parse(await page.getByRole('group', { name: 'Body', exact: true }).innerText());
     expect(body).to.deep.include({ type: 'token.issued', sequence: 1 });
-    expect(body.data.token_id).to.equal(issued.body.id);
+    expect(body.data.token_id).to.equal(tokenId);
     expect(await page.getByRole('button', { name: 'Replay' }).count(), 'it has not ended').to.equal(0);
     await page.getByRole('link', { name: '← Endpoint' }).click();
     await heading(sink.url);
@@ -285,6 +291,26 @@ describe('webhooks in the console', function () {
     await eventually(async () => {
       expect(await rows.getByText('Delivered').count()).to.equal(3);
     });
+  });
+
+  it(`shows failures, the next try, and why an endpoint was disabled ${verifies('contract:18:console-webhooks')}`, async () => {
+    const { page } = person;
+    const rows = page.getByRole('listitem').filter({ hasText: 'token.issued' });
+    answer = { status: 500, body: 'down' };
+    await issueToken();
+    await page.locator('.webhook-head').getByText('Failing').waitFor();
+    await rows.filter({ hasText: 'Failed' }).getByRole('link').first().click();
+    await page.getByText('The endpoint answered with an error.').waitFor();
+    answer = { status: 410, body: 'gone' };
+    await page.getByRole('link', { name: 'Attempt 2' }).click();
+    await page.getByText('Tried again after a failure').waitFor();
+    await page.getByText('HTTP 410').waitFor();
+    await page.getByRole('link', { name: '← Endpoint' }).click();
+    await page.getByText('It answered 410 Gone.').waitFor();
+    expect(await page.getByRole('button', { name: 'Send test' }).count()).to.equal(0);
+    answer = { status: 200, body: HOSTILE };
+    await press('Enable');
+    await page.locator('.webhook-head').getByText('Active').waitFor();
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
