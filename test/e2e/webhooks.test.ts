@@ -55,7 +55,7 @@ describe('webhooks over REST', function () {
   const arrive = (subject: string): Promise<unknown> =>
     appendMessages(dovecot.imap(), 'anna', [{ raw: raw(subject) }]);
   const payloads = (type: string): readonly Json[] =>
-    received.map(({ body }) => JSON.parse(body) as Json).filter((payload) => payload.type === type);
+    received.map(({ body }) => JSON.parse(body)).filter((payload) => payload.type === type);
   const delivered = (type: string, count = 1): Promise<readonly Json[]> =>
     eventually(() => {
       const found = payloads(type);
