@@ -153,6 +153,39 @@ export async function shownPage<Row, Key>(
   return { rows: shown, next: last };
 }
 
+/**
+ * A page of rows with ids, newest first: `query` returns rows below an id, `isShown` says which of them the caller may see.
+ * Throws `cursor_invalid`, `invalid_request`.
+ */
+export async function pageOfRows<Row extends { readonly id: string }, Item>(
+  context: Context,
+  binding: CursorBinding,
+  request: PageRequest,
+  from: {
+    readonly query: (before: string | null, limit: number) => Promise<readonly Row[]>;
+    readonly isShown: (row: Row) => boolean;
+    readonly describe: (row: Row) => Promise<Item>;
+  },
+): Promise<{ items: Item[]; page: Page }> {
+  const limit = pageLimit(context, request.limit);
+  const before =
+    request.cursor === undefined ? null : decodeCursor(context, binding, request.cursor, z.string());
+  const { rows, next } = await shownPage(from.query, {
+    before,
+    limit,
+    keyOf: ({ id }) => id,
+    isShown: (row) => Promise.resolve(from.isShown(row)),
+  });
+  return {
+    items: await Promise.all(rows.map(from.describe)),
+    page: {
+      next_cursor: next === null ? null : encodeCursor(context, binding, next),
+      limit,
+      as_of: context.ports.clock.now().toISOString(),
+    },
+  };
+}
+
 /** The id, or null without one. Throws `not_found` for an unknown mailbox: an empty list would mislead. */
 export function mailboxFilter({ caller, ports }: Context, mailboxId: string | undefined): string | null {
   if (mailboxId === undefined) return null;

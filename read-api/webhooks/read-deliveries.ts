@@ -8,14 +8,7 @@ import { TEST_EVENT_TYPE, WEBHOOK_EVENT_TYPES } from '../../commands/values/webh
 import { Delivery, DELIVERY_STATUSES, describeDelivery } from '../../commands/webhooks/delivery-payload.ts';
 import { EndpointId, reachesEndpoint } from '../../commands/webhooks/endpoint-payload.ts';
 import { listDeliveries as queryDeliveries, listEndpoints } from '../../projections/webhook-queries.ts';
-import {
-  collectionOf,
-  decodeCursor,
-  encodeCursor,
-  pageFields,
-  pageLimit,
-  shownPage,
-} from '../paging/page.ts';
+import { collectionOf, pageFields, pageOfRows } from '../paging/page.ts';
 
 const Deliveries = collectionOf(Delivery);
 const ListInput = z.strictObject({
@@ -41,34 +34,26 @@ export const listDeliveries = defineCapability<z.output<typeof ListInput>, z.out
   idempotency: { kind: 'none' },
   input: ListInput,
   output: Deliveries,
-  handle: async ({ limit: asked, cursor, ...filter }, context) => {
+  handle: async ({ limit, cursor, ...filter }, context) => {
     const { caller, ports } = context;
-    const limit = pageLimit(context, asked);
-    const binding = { route: 'deliveries', query: filter };
-    const before = cursor === undefined ? null : decodeCursor(context, binding, cursor, z.string());
-    const sight = await sightOf(context);
-    const { rows, next } = await shownPage(
-      (last: string | null, most) =>
+    const { endpoint_id = null, status = null, event_type = null, from, to } = filter;
+    const isShown = await sightOf(context);
+    const request = { limit, cursor };
+    return await pageOfRows(context, { route: 'deliveries', query: filter }, request, {
+      query: (before, most) =>
         queryDeliveries(ports.sql, {
           orgId: caller.org.id,
-          endpointId: filter.endpoint_id ?? null,
-          status: filter.status ?? null,
-          eventType: filter.event_type ?? null,
-          from: instantOf(filter.from),
-          to: instantOf(filter.to),
-          before: last,
+          endpointId: endpoint_id,
+          status,
+          eventType: event_type,
+          from: instantOf(from),
+          to: instantOf(to),
+          before,
           limit: most,
         }),
-      { before, limit, keyOf: ({ id }) => id, isShown: (row) => Promise.resolve(sight(row)) },
-    );
-    return {
-      items: await Promise.all(rows.map((row) => describeDelivery(ports, row))),
-      page: {
-        next_cursor: next === null ? null : encodeCursor(context, binding, next),
-        limit,
-        as_of: ports.clock.now().toISOString(),
-      },
-    };
+      isShown,
+      describe: (row) => describeDelivery(ports, row),
+    });
   },
 });
 

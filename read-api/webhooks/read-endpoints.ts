@@ -10,15 +10,7 @@ import {
   WebhookEndpoint,
 } from '../../commands/webhooks/endpoint-payload.ts';
 import { listEndpoints } from '../../projections/webhook-queries.ts';
-import {
-  collectionOf,
-  type CursorBinding,
-  decodeCursor,
-  encodeCursor,
-  pageFields,
-  pageLimit,
-  shownPage,
-} from '../paging/page.ts';
+import { collectionOf, type CursorBinding, pageFields, pageOfRows } from '../paging/page.ts';
 
 const Endpoints = collectionOf(WebhookEndpoint);
 const ListInput = z.strictObject(pageFields);
@@ -39,29 +31,11 @@ export const listWebhookEndpoints = defineCapability<z.output<typeof ListInput>,
   output: Endpoints,
   handle: async (input, context) => {
     const { caller, ports } = context;
-    const limit = pageLimit(context, input.limit);
-    const before =
-      input.cursor === undefined ? null : decodeCursor(context, BINDING, input.cursor, z.string());
-    const { rows, next } = await shownPage(
-      (last: string | null, most) =>
-        listEndpoints(ports.sql, { orgId: caller.org.id, before: last, limit: most }),
-      {
-        before,
-        limit,
-        keyOf: ({ id }) => id,
-        isShown: ({ state }) => Promise.resolve(reachesEndpoint(caller, state)),
-      },
-    );
-    return {
-      items: await Promise.all(
-        rows.map(({ id, state, health }) => describeEndpoint(ports, id, state, health)),
-      ),
-      page: {
-        next_cursor: next === null ? null : encodeCursor(context, BINDING, next),
-        limit,
-        as_of: ports.clock.now().toISOString(),
-      },
-    };
+    return await pageOfRows(context, BINDING, input, {
+      query: (before, limit) => listEndpoints(ports.sql, { orgId: caller.org.id, before, limit }),
+      isShown: ({ state }) => reachesEndpoint(caller, state),
+      describe: ({ id, state, health }) => describeEndpoint(ports, id, state, health),
+    });
   },
 });
 
