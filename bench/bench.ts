@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- b1 b2 b3 b4 b5 b7 b8 b10 b11 b12] [--sizes=1000,10000] [--record]`: bounded, loopback
+ * `npm run bench [-- b1 b2 b3 b4 b5 b6 b7 b8 b10 b11 b12] [--sizes=1000,10000] [--record]`: bounded, loopback
  * only, ratios within one run. Without names, the benchmarks that take about a minute run; b4 and b5 go up to
  * a log of a million events, b2 and b10 to a mailbox of 100,000 messages, and take some minutes each.
  */
@@ -12,6 +12,7 @@ import { measureApproval } from './b11-approval.ts';
 import { measureOpenApprovals } from './b12-open-approvals.ts';
 import { measureQuery } from './b2-query.ts';
 import { measureArchive } from './b3-archive.ts';
+import { measureWebhooks } from './b6-webhooks.ts';
 import { measureAttachments } from './b8-attachments.ts';
 import { measureIdle } from './b7-idle.ts';
 import { measureEventStore } from './b4-event-store.ts';
@@ -29,7 +30,7 @@ const MAILBOX_SIZES = [1_000, 10_000, 100_000];
 
 type OnDemo = (
   facts: DemoFacts,
-  demo: { readonly pid: number; readonly mailboxSizes: readonly number[] },
+  demo: { readonly pid: number; readonly dataDir: string; readonly mailboxSizes: readonly number[] },
 ) => Promise<readonly Figure[]>;
 type AtSizes = (sizes: readonly number[]) => Promise<readonly Figure[]>;
 
@@ -37,6 +38,7 @@ const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
   ['b1', measureMcpCall],
   ['b2', (facts, { mailboxSizes }) => measureQuery(facts, mailboxSizes)],
   ['b3', (facts) => onDovecot(facts, measureArchive)],
+  ['b6', (_, { dataDir }) => measureWebhooks(dataDir)],
   ['b8', (facts, { pid }) => onDovecot(facts, (on) => measureAttachments(on, pid))],
   ['b10', (facts, { mailboxSizes, pid }) => measureList(facts, mailboxSizes, pid)],
   ['b11', (facts) => onDovecot(facts, measureApproval)],
@@ -56,7 +58,7 @@ async function onDemo(measures: readonly OnDemo[]): Promise<readonly Figure[]> {
   const demo = await startDemo(dataDir, PORT);
   try {
     const figures: Figure[] = [];
-    const running = { pid: demo.child.pid ?? 0, mailboxSizes: given ?? MAILBOX_SIZES };
+    const running = { pid: demo.child.pid ?? 0, dataDir, mailboxSizes: given ?? MAILBOX_SIZES };
     for (const measure of measures) figures.push(...(await measure(demo.facts, running)));
     return figures;
   } finally {

@@ -72,6 +72,7 @@ export async function startDemo(
     LIMIT_READS_PER_MINUTE: '100000000',
     LIMIT_WRITES_PER_MINUTE: '100000000',
     LIMIT_CONCURRENT_REQUESTS: '1000',
+    EGRESS_ALLOW_WEBHOOKS: '127.0.0.1/32:*',
   };
   const child = spawn(process.execPath, [...startOptions(), 'infra/demo/demo.ts'], {
     env,

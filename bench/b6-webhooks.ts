@@ -1,0 +1,187 @@
+/**
+ * B6: event → queue → signed POST → outcome in the log, on a gateway and a sink of their own processes: how many a second, and how
+ * much an endpoint that hangs delays 49 others.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PolicyDenied } from '../commands/kernel/access-events.ts';
+import { appendFacts, systemAuthor } from '../commands/kernel/decide-and-append.ts';
+import { eventCatalogue } from '../commands/event-catalogue.ts';
+import type { ExpectedRevision } from '../commands/ports/event-store.ts';
+import type { Fact } from '../commands/values/event.ts';
+import { openForAdmin } from '../infra/admin/open-for-command.ts';
+import { createJsonLog } from '../infra/observability/json-log.ts';
+import { loadConfig } from '../infra/process/config.ts';
+import type { CorePorts } from '../infra/process/composition.ts';
+import type { Figure } from './figures.ts';
+import { endChild, startScript } from './processes.ts';
+
+const ENDPOINTS = 50;
+const EVENTS = 600;
+const PER_APPEND = 100;
+/** Of the comparison: events a second, for so long. Well below what the gateway can do. */
+const RATE = 8;
+const SECONDS = 10;
+const END_WITHIN_MS = 120_000;
+
+interface Seen {
+  readonly latencies: readonly number[];
+  readonly lastAt: number;
+}
+
+interface Stage {
+  readonly ports: CorePorts;
+  readonly sink: string;
+  readonly orgId: string;
+  readonly personId: string;
+}
+
+export async function measureWebhooks(dataDir: string): Promise<readonly Figure[]> {
+  const { child, line } = await startScript('bench/b6/sink.ts', []);
+  try {
+    await using core = await openForAdmin(loadConfig({ DATA_DIR: dataDir }), createJsonLog('error'));
+    const { ports } = core;
+    const [owner = ''] = [...ports.directory.state.roles].flatMap(([key, role]) =>
+      role === 'owner' ? [key] : [],
+    );
+    const [orgId = '', personId = ''] = owner.split('/');
+    const stage = { ports, sink: `http://127.0.0.1:${line}`, orgId, personId };
+    const ids: string[] = [];
+    for (let n = 0; n < ENDPOINTS; n += 1) ids.push(await addEndpoint(stage));
+    return [...(await throughput(stage)), ...(await besideOneThatHangs(stage, ids[0] ?? ''))];
+  } finally {
+    await endChild(child);
+  }
+}
+
+async function throughput(stage: Stage): Promise<readonly Figure[]> {
+  // Connections and code are warm before anything is measured.
+  await deny(stage, PER_APPEND);
+  await ended(stage, PER_APPEND * ENDPOINTS);
+  await statsOf(stage);
+  const from = Date.now();
+  for (let n = 0; n < EVENTS; n += PER_APPEND) await deny(stage, PER_APPEND);
+  const total = (PER_APPEND + EVENTS) * ENDPOINTS;
+  await ended(stage, total);
+  const seconds = (Date.now() - from) / 1_000;
+  const { lastAt } = await statsOf(stage);
+  const count = EVENTS * ENDPOINTS;
+  return [
+    {
+      name: 'B6 webhooks: event → POST → outcome',
+      value: count / seconds,
+      unit: '/s',
+      target: { atLeast: 2_000 },
+    },
+    { name: 'B6 webhooks: event → POST', value: count / ((lastAt - from) / 1_000), unit: '/s' },
+  ];
+}
+
+async function besideOneThatHangs(stage: Stage, endpointId: string): Promise<readonly Figure[]> {
+  const healthy = await latenciesAt(stage, 1);
+  await change(stage, endpointId, `${stage.sink}/hang`);
+  const beside = await latenciesAt(stage, 0);
+  const title = (what: string): string => `B6 webhooks: event → POST, ${what}`;
+  return [
+    { name: title('p50'), value: percentile(healthy, 0.5), unit: 'ms' },
+    { name: title('p99'), value: percentile(healthy, 0.99), unit: 'ms' },
+    { name: title('p99 while one of 50 hangs'), value: percentile(beside, 0.99), unit: 'ms' },
+    {
+      name: title('p99 while one hangs ÷ without'),
+      value: percentile(beside, 0.99) / percentile(healthy, 0.99),
+      unit: '×',
+      target: { atMost: 1.1 },
+    },
+  ];
+}
+
+/** The latencies of all endpoints but the first, at a steady rate. */
+async function latenciesAt(stage: Stage, also: number): Promise<readonly number[]> {
+  await statsOf(stage);
+  for (let n = 0; n < RATE * SECONDS; n += 1) {
+    await deny(stage, 1);
+    await sleep(1_000 / RATE);
+  }
+  const wanted = RATE * SECONDS * (ENDPOINTS - 1 + also);
+  const latencies: number[] = [];
+  const until = Date.now() + END_WITHIN_MS;
+  while (latencies.length < wanted && Date.now() < until) {
+    latencies.push(...(await statsOf(stage)).latencies);
+    await sleep(50);
+  }
+  if (latencies.length !== wanted)
+    throw new Error(`${String(latencies.length)} of ${String(wanted)} webhooks came`);
+  return latencies;
+}
+
+const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0;
+
+async function statsOf({ sink }: Stage): Promise<Seen> {
+  return (await (await fetch(`${sink}/stats`)).json()) as Seen;
+}
+
+async function addEndpoint({ ports, sink, orgId, personId }: Stage): Promise<string> {
+  const id = ports.ids.newId('whk');
+  const { id: secretId } = await ports.webhookSecrets.create(id);
+  await append(ports, orgId, `webhookEndpoint-${id}`, 'no-stream', [
+    {
+      type: 'WebhookEndpointCreated',
+      data: {
+        url: await ports.personal.seal(personId, `${sink}/ok`),
+        description: null,
+        event_types: ['policy.denied'],
+        mailbox_ids: ['*'],
+        payload: 'thin',
+        rights_of: personId,
+        created_by: personId,
+        secret_id: secretId,
+        secret_hint: await ports.personal.seal(personId, 'abcd'),
+      },
+    },
+  ]);
+  return id;
+}
+
+async function change({ ports, orgId, personId }: Stage, endpointId: string, url: string): Promise<void> {
+  const stream = `webhookEndpoint-${endpointId}`;
+  const last = await ports.events.readLast(stream);
+  const sealed = await ports.personal.seal(personId, url);
+  await append(ports, orgId, stream, last?.revision ?? 'no-stream', [
+    { type: 'WebhookEndpointChanged', data: { url: sealed } },
+  ]);
+}
+
+let denials: { readonly stream: string; revision: ExpectedRevision } | null = null;
+
+async function deny({ ports, orgId }: Stage, count: number): Promise<void> {
+  denials ??= { stream: `access-${ports.ids.newUuid()}-2026010100`, revision: 'no-stream' };
+  const policy = { decision: 'deny', rule_id: 'bench', version: 1 };
+  const data = { capability: 'archive', mailbox_id: null, code: 'policy_denied', policy };
+  const facts = Array.from({ length: count }, () => ({ type: PolicyDenied.type, data }));
+  denials.revision = await append(ports, orgId, denials.stream, denials.revision, facts);
+}
+
+async function append(
+  ports: CorePorts,
+  orgId: string,
+  stream: string,
+  expected: ExpectedRevision,
+  facts: readonly (Fact | { readonly type: string; readonly data: unknown })[],
+): Promise<bigint> {
+  const author = systemAuthor(ports, orgId);
+  return (await appendFacts(ports, author, { stream, expected, catalogue: eventCatalogue, facts })).revision;
+}
+
+/** Waits until the outcomes of so many attempts are in the log and in the read model. */
+async function ended({ ports }: Stage, count: number): Promise<void> {
+  const until = Date.now() + END_WITHIN_MS;
+  for (;;) {
+    const [row] = await ports.sql.query<{ ended: string }>(
+      "select count(*) as ended from read.webhook_delivery where status = 'succeeded'",
+    );
+    if (Number(row?.ended) >= count) return;
+    if (Date.now() > until)
+      throw new Error(`${String(row?.ended)} of ${String(count)} webhooks were recorded`);
+    await sleep(50);
+  }
+}
