@@ -8,6 +8,7 @@ import { RefusalCounts } from './refusal-counts.ts';
 
 /** Recorded up to a limit per credential and minute; the others are counted (`contract.md` 12). */
 const REFUSALS: ReadonlySet<string> = new Set([RequestRefused.type, PolicyDenied.type]);
+const MOST_PER_APPEND = 100;
 const COUNTS_EVERY_MS = 5_000;
 
 export interface AccessStreamOptions {
@@ -44,7 +45,12 @@ class OwnAccessStream implements AccessStream {
   constructor(options: AccessStreamOptions) {
     this.#options = options;
     this.#counts = new RefusalCounts(options);
-    this.#stream = new OwnStream({ ...options, name: 'access', what: 'the record of this access' });
+    this.#stream = new OwnStream({
+      ...options,
+      name: 'access',
+      mostPerAppend: MOST_PER_APPEND,
+      what: 'the record of this access',
+    });
   }
 
   start(): void {

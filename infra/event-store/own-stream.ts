@@ -12,7 +12,6 @@ import type { AccessEntry, Clock, Ids } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { NewEvent } from '../../commands/values/event.ts';
 
-const MOST_PER_APPEND = 100;
 /** More entries than this wait only when the store is stuck, which counts as unavailable. */
 const MOST_WAITING = 5_000;
 /** After a failure, one append per second is tried. */
@@ -25,6 +24,8 @@ export interface OwnStreamOptions {
   readonly clock: Clock;
   /** Random per process start, so that none of its streams exists yet. */
   readonly runId: string;
+  /** Entries in one append. */
+  readonly mostPerAppend: number;
   /** The category of the stream. */
   readonly name: string;
   /** Its record, as an error names it. */
@@ -91,7 +92,7 @@ export class OwnStream {
     // Entries of the same turn belong together.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, MOST_PER_APPEND);
+      const batch = this.#waiting.splice(0, this.#options.mostPerAppend);
       await this.#settle(batch);
     }
     this.#appending = null;

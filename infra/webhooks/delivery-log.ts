@@ -20,10 +20,13 @@ export interface DeliveryStream extends DeliveryLog {
   close(): Promise<void>;
 }
 
+const MOST_PER_APPEND = 500;
+
 export function openDeliveryLog(options: DeliveryLogOptions): DeliveryStream {
   const stream = new OwnStream({
     ...options,
     name: 'webhookDeliveries',
+    mostPerAppend: MOST_PER_APPEND,
     what: 'the outcome of this delivery',
     // A run makes at most one attempt of a delivery.
     idOf: ({ data }) => uuidV5(String(data['delivery_id']), options.runId),

@@ -33,6 +33,10 @@ export interface DeliveryWorkerParts {
 
 /** What is due is told on a channel; this finds what became due by time, or was told while nobody listened. */
 const LOOK_EVERY_MS = 500;
+/** Under load: fewer passes take more at once. */
+const BETWEEN_PASSES_MS = 20;
+/** Outcomes that wait for the log; nothing is claimed beyond. */
+const MOST_RECORDING = 1_000;
 const TIDY_EVERY_MS = 3_600_000;
 /** Attempts at once to an endpoint that answers: as many as it has connections, and as many that wait for one. */
 const HEALTHY_ROOM = 20;
@@ -55,6 +59,9 @@ export class DeliveryWorker {
   readonly #pauses: KeyedBackoff;
   readonly #wake = new WakeSignal();
   readonly #underWay = new Map<string, Promise<void>>();
+  /** Of those under way, the ones whose request has ended. */
+  #recording = 0;
+  #passedAt = -Infinity;
   #recorded: string[] = [];
   #released: string[] = [];
   #isEnding = false;
@@ -88,7 +95,11 @@ export class DeliveryWorker {
       eraseOldPayloads(ports, this.#times().expiredBefore),
     );
     const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
-    await repeat(loop, () => this.pass(signal));
+    await repeat(loop, async () => {
+      await clock.sleep(Math.max(0, this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs()), signal);
+      this.#passedAt = clock.elapsedMs();
+      await this.pass(signal);
+    });
     await this.#end();
     await Promise.all([listening, tidying]);
   }
@@ -96,6 +107,8 @@ export class DeliveryWorker {
   /** Claims what is due and begins it. Throws `store_unavailable`. */
   async pass(signal?: AbortSignal): Promise<void> {
     const { ports, deliveryLog, concurrency } = this.#parts;
+    const requests = this.#underWay.size - this.#recording;
+    const room = Math.min(concurrency - requests, MOST_RECORDING - this.#recording);
     const isReady = !this.#isEnding && !deliveryLog.isAway && ports.directory.isCurrent;
     if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
     const [recorded, released] = [this.#recorded, this.#released];
@@ -106,7 +119,7 @@ export class DeliveryWorker {
         ...this.#times(),
         recorded,
         released,
-        limit: isReady && signal?.aborted !== true ? concurrency - this.#underWay.size : 0,
+        limit: isReady && signal?.aborted !== true ? room : 0,
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
         healthyRoom: HEALTHY_ROOM,
@@ -179,7 +192,11 @@ export class DeliveryWorker {
       outcome: response.error ?? 'succeeded',
       seconds: response.durationMs / 1_000,
     });
-    await this.#settle(claim, response, prepared.withheld);
+    this.#recording += 1;
+    this.#wake.ring();
+    await this.#settle(claim, response, prepared.withheld).finally(() => {
+      this.#recording -= 1;
+    });
   }
 
   /** Throws when something is missing that may come back: then nothing is sent yet. */
