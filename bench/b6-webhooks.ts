@@ -123,7 +123,7 @@ async function statsOf({ sink }: Stage): Promise<Seen> {
 async function addEndpoint({ ports, sink, orgId, personId }: Stage): Promise<string> {
   const id = ports.ids.newId('whk');
   const { id: secretId } = await ports.webhookSecrets.create(id);
-  await append(ports, orgId, `webhookEndpoint-${id}`, 'no-stream', [
+  await append(ports, orgId, { stream: `webhookEndpoint-${id}`, expected: 'no-stream' }, [
     {
       type: 'WebhookEndpointCreated',
       data: {
@@ -146,7 +146,7 @@ async function change({ ports, orgId, personId }: Stage, endpointId: string, url
   const stream = `webhookEndpoint-${endpointId}`;
   const last = await ports.events.readLast(stream);
   const sealed = await ports.personal.seal(personId, url);
-  await append(ports, orgId, stream, last?.revision ?? 'no-stream', [
+  await append(ports, orgId, { stream, expected: last?.revision ?? 'no-stream' }, [
     { type: 'WebhookEndpointChanged', data: { url: sealed } },
   ]);
 }
@@ -158,18 +158,22 @@ async function deny({ ports, orgId }: Stage, count: number): Promise<void> {
   const policy = { decision: 'deny', rule_id: 'bench', version: 1 };
   const data = { capability: 'archive', mailbox_id: null, code: 'policy_denied', policy };
   const facts = Array.from({ length: count }, () => ({ type: PolicyDenied.type, data }));
-  denials.revision = await append(ports, orgId, denials.stream, denials.revision, facts);
+  denials.revision = await append(
+    ports,
+    orgId,
+    { stream: denials.stream, expected: denials.revision },
+    facts,
+  );
 }
 
 async function append(
   ports: CorePorts,
   orgId: string,
-  stream: string,
-  expected: ExpectedRevision,
+  to: { readonly stream: string; readonly expected: ExpectedRevision },
   facts: readonly (Fact | { readonly type: string; readonly data: unknown })[],
 ): Promise<bigint> {
   const author = systemAuthor(ports, orgId);
-  return (await appendFacts(ports, author, { stream, expected, catalogue: eventCatalogue, facts })).revision;
+  return (await appendFacts(ports, author, { ...to, catalogue: eventCatalogue, facts })).revision;
 }
 
 /** Waits until the outcomes of so many attempts are in the log and in the read model. */
