@@ -9,16 +9,9 @@ import { attachmentsOf, openEnvelope } from '../../commands/drafts/draft-envelop
 import { DraftId } from '../../commands/drafts/draft-input.ts';
 import { attachmentPayload, draftPayload } from '../../commands/drafts/draft-payload.ts';
 import { assertScopes, liesWithin, loadDraft } from '../../commands/drafts/load-draft.ts';
-import { listDraftStates, type ListedDraft } from '../../projections/drafts.ts';
+import { listDraftStates } from '../../projections/drafts.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
-import {
-  collectionOf,
-  decodeCursor,
-  encodeCursor,
-  pageFields,
-  pageLimit,
-  shownPage,
-} from '../paging/page.ts';
+import { collectionOf, pageFields, pageOfRows } from '../paging/page.ts';
 
 export const DraftStatus = z.enum(DRAFT_STATUSES);
 
@@ -87,26 +80,19 @@ function isWithinReach({ caller, ports }: Context, state: DraftState): boolean {
 
 async function listPage(context: Context, input: ListInput): Promise<DraftPage> {
   const { ports } = context;
-  const { status = null, mailbox_id } = input;
+  const { status = null, mailbox_id, limit, cursor } = input;
   const mailboxIds = readableMailboxes(context, mailbox_id);
-  const limit = pageLimit(context, input.limit);
   const binding = { route: 'drafts', query: { status, mailbox_id } };
-  const before =
-    input.cursor === undefined ? null : decodeCursor(context, binding, input.cursor, z.string().max(64));
-  const asOf = ports.clock.now().toISOString();
-  const { rows, next } = await shownPage<ListedDraft, string>(
-    (from, most) => listDraftStates(ports.sql, { mailboxIds, status, before: from, limit: most }),
+  return await pageOfRows(
+    context,
+    binding,
+    { limit, cursor },
     {
-      before,
-      limit,
-      keyOf: ({ id }) => id,
-      isShown: ({ state }) => Promise.resolve(isWithinReach(context, state)),
+      query: (before, most) => listDraftStates(ports.sql, { mailboxIds, status, before, limit: most }),
+      isShown: ({ state }) => isWithinReach(context, state),
+      describe: ({ id, state }) => draftPayload(ports, id, state),
     },
   );
-  return {
-    items: await Promise.all(rows.map(({ id, state }) => draftPayload(ports, id, state))),
-    page: { next_cursor: next === null ? null : encodeCursor(context, binding, next), limit, as_of: asOf },
-  };
 }
 
 export const listDrafts = defineCapability<ListInput, DraftPage>({

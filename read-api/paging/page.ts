@@ -170,6 +170,7 @@ export async function pageOfRows<Row extends { readonly id: string }, Item>(
   const limit = pageLimit(context, request.limit);
   const before =
     request.cursor === undefined ? null : decodeCursor(context, binding, request.cursor, z.string());
+  const asOf = context.ports.clock.now().toISOString();
   const { rows, next } = await shownPage(from.query, {
     before,
     limit,
@@ -181,7 +182,7 @@ export async function pageOfRows<Row extends { readonly id: string }, Item>(
     page: {
       next_cursor: next === null ? null : encodeCursor(context, binding, next),
       limit,
-      as_of: context.ports.clock.now().toISOString(),
+      as_of: asOf,
     },
   };
 }
