@@ -81,7 +81,7 @@ const DELIVERY: Columns<DeliveryRow> = {
   next_delivery_id: ['text', ({ nextDeliveryId }) => nextDeliveryId],
   occurred_at: ['timestamptz', ({ occurredAt }) => occurredAt],
   queued_at: ['timestamptz', ({ queuedAt }) => queuedAt],
-  data: ['jsonb', ({ data }) => data && JSON.stringify(data)],
+  data: ['jsonb', ({ data }) => JSON.stringify(data)],
 };
 
 const table = <T>(name: string, columns: Columns<T>): string =>
@@ -181,7 +181,7 @@ export const readDelivery = (row: Stored): DeliveryRow => ({
   nextDeliveryId: row['next_delivery_id'] as string | null,
   occurredAt: time(row['occurred_at']) ?? '',
   queuedAt: time(row['queued_at']) ?? '',
-  data: row['data'] as Readonly<Record<string, unknown>> | null,
+  data: row['data'] as Readonly<Record<string, unknown>>,
 });
 
 /** A delivery that was not tried yet. */
@@ -233,6 +233,6 @@ export const testRow = (
   nextDeliveryId: null,
   occurredAt: ended.started_at ?? at,
   queuedAt: ended.started_at ?? at,
-  data: null,
+  data: { endpoint_id: ended.endpoint_id },
   ...outcomeOf(ended, position),
 });

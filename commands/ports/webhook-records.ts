@@ -49,8 +49,8 @@ export interface DeliveryRow {
   readonly occurredAt: string;
   /** When the first of these attempts was queued. */
   readonly queuedAt: string;
-  /** The `data` of the payload; null for a test. */
-  readonly data: Readonly<Record<string, unknown>> | null;
+  /** The `data` of the payload. */
+  readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** A delivery as it is now: a scheduled one that a worker holds is in flight. */

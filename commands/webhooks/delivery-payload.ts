@@ -28,7 +28,7 @@ export const Delivery = z.object({
       type: z.string(),
       timestamp: z.string(),
       sequence: z.int().nullable(),
-      data: z.record(z.string(), z.unknown()).nullable(),
+      data: z.record(z.string(), z.unknown()),
     })
     .describe('What is sent, without the summary of a message.'),
   withheld: z
@@ -62,7 +62,7 @@ export async function describeDelivery(
       type: row.eventType,
       timestamp: row.occurredAt,
       sequence: row.sequence,
-      data: row.data && { ...row.data },
+      data: { ...row.data },
     },
     withheld: row.withheld,
   };

@@ -131,5 +131,5 @@ const describeTest = async (
     nextDeliveryId: null,
     occurredAt: timestamp,
     queuedAt: timestamp,
-    data: null,
+    data: { endpoint_id: ended.endpoint_id },
   });

@@ -26,7 +26,7 @@ export async function payloadBody(ports: Used, delivery: DeliveryRow, form: Payl
 /** What the first attempt read; null when it could not, or the mailbox was erased. */
 async function frozenSummary(ports: Used, delivery: DeliveryRow): Promise<unknown> {
   const { eventId, eventType, mailboxId, data } = delivery;
-  const messageId = data?.['message_id'];
+  const messageId = data['message_id'];
   if (mailboxId === null || typeof messageId !== 'string' || !WITH_SUMMARY.has(eventType)) return null;
   const frozen = await stored(ports, eventId);
   if (frozen !== undefined) return await opened(ports, frozen);

@@ -38,6 +38,8 @@ import { MessagePage, ThreadItem } from '../messages/read-messages.ts';
 import { Folder } from '../messages/list-folders.ts';
 import { Operation, OperationListed } from '../operations/operation-view.ts';
 import { Page } from '../paging/page.ts';
+import { Delivery } from '../../commands/webhooks/delivery-payload.ts';
+import { WebhookEndpoint } from '../../commands/webhooks/endpoint-payload.ts';
 import type { Json } from './openapi-components.ts';
 
 type Direction = 'input' | 'output';
@@ -88,9 +90,12 @@ const ANSWERS: Named = {
   ApprovalWarning,
   AuditLine,
   Body,
+  Delivery,
+  DeliveryPayload: Delivery.shape.payload,
   Draft,
   DraftAttachment: Attachment,
   DraftContent,
+  DraftDeliveryReport: Draft.shape.delivery_reports.unwrap().element,
   Folder,
   FolderRoleMap,
   Grant,
@@ -120,6 +125,7 @@ const ANSWERS: Named = {
   PayloadMessage: MessageTold,
   PayloadSequence: Sequence,
   PayloadTimestamp: Timestamp,
+  WebhookEndpoint,
   WithheldPayload,
 };
 

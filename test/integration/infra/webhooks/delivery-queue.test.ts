@@ -140,7 +140,7 @@ describe('the queue of webhook deliveries', () => {
     await eventuallyQueued('whk_1', 4);
     const rows = await queued('whk_1');
     expect(
-      rows.map(({ sequence, data }) => [sequence, data?.['token_id'] ?? data?.['message_id']]),
+      rows.map(({ sequence, data }) => [sequence, data['token_id'] ?? data['message_id']]),
     ).to.deep.equal([
       [1, 'tok_1'],
       [2, 'tok_2'],
