@@ -19,7 +19,7 @@ const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,
   for: z
     .enum(['message', 'approval', 'operation', 'delivery'])
-    .describe('message: new, or newly matching select; approval: decided; operation, delivery: ended.'),
+    .describe('message: new or newly matching; approval: decided; operation, delivery: ended.'),
   select: z
     .strictObject({
       mailbox_id: z.string().max(64).optional(),
@@ -30,13 +30,8 @@ const Input = z.strictObject({
     })
     .optional(),
   approval_ids: ApprovalIds.optional(),
-  operation_ids: z
-    .array(z.string().min(1).max(64))
-    .min(1)
-    .max(MAX_OPERATIONS)
-    .optional()
-    .describe('As a reply named them.'),
-  delivery_ids: z.array(z.string().min(1).max(64)).min(1).max(MAX_DELIVERIES).optional(),
+  operation_ids: z.array(z.string().min(1).max(64)).min(1).max(MAX_OPERATIONS).optional(),
+  delivery_ids: z.array(z.string().max(64)).min(1).max(MAX_DELIVERIES).optional(),
   ...waitFields,
 });
 type Input = z.output<typeof Input>;
