@@ -51,6 +51,7 @@ export interface ContentStore {
   keep(ids: readonly string[]): Promise<ReadonlySet<string>>;
   erase(ids: readonly string[]): Promise<void>;
   eraseDraft(draftId: string): Promise<void>;
+  /** Also the summaries of its messages that webhooks sent. */
   eraseMailbox(mailboxId: string): Promise<void>;
   /** Erases the content that was not kept in time, and returns the number. */
   eraseExpired(now: Date): Promise<number>;

@@ -158,6 +158,7 @@ export class PostgresContentStore implements ContentStore {
 
   async eraseMailbox(mailboxId: string): Promise<void> {
     await this.#eraseWhere('mailbox_id = $1', mailboxId);
+    await this.#sql.query('delete from vault.webhook_payload where mailbox_id = $1', [mailboxId]);
   }
 
   async eraseExpired(now: Date): Promise<number> {

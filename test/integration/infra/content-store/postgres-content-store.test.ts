@@ -150,6 +150,25 @@ describe('the content store', function () {
     expect(await readText(store, used.id)).to.equal('x');
   });
 
+  it('erases with a mailbox the summaries that webhooks sent of its messages', async () => {
+    const summaries = async (): Promise<readonly string[]> =>
+      (
+        await sql.query<{ event_id: string }>('select event_id from vault.webhook_payload order by event_id')
+      ).map(({ event_id: id }) => id);
+    for (const [event, mailbox] of [
+      ['evt_1', 'mbx_5'],
+      ['evt_2', 'mbx_6'],
+      ['evt_3', 'mbx_5'],
+    ])
+      await sql.query(
+        "insert into vault.webhook_payload (event_id, mailbox_id, summary) values ($1, $2, 'sealed')",
+        [event, mailbox],
+      );
+    expect(await summaries()).to.deep.equal(['evt_1', 'evt_2', 'evt_3']);
+    await store.eraseMailbox('mbx_5');
+    expect(await summaries()).to.deep.equal(['evt_2']);
+  });
+
   it('stops a write when its draft is erased meanwhile', async () => {
     const content = contentOf({ owner: { mailboxId: 'mbx_1', draftId: 'drf_4' } });
     async function* erased(): AsyncGenerator<Uint8Array> {
