@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Webhook } from 'standardwebhooks';
 import { WrongExpectedRevision } from '../../commands/ports/event-store.ts';
 import { readManifest, type Manifest } from '../../infra/backup/backup-manifest.ts';
 import { loadConfig } from '../../infra/process/config.ts';
@@ -16,6 +17,7 @@ import {
   type TestGateway,
 } from '../support/worlds/gateway.ts';
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { httpSink, type Received, type Sink } from '../support/servers/webhook-sinks.ts';
 import { callOf, openSession, rawMcp } from '../support/worlds/mcp/raw-mcp.ts';
 import { rejection } from '../support/suite/rejection.ts';
 import { runCommand } from '../support/servers/run-command.ts';
@@ -24,6 +26,7 @@ import { silentLog } from '../support/fakes/silent-log.ts';
 /** No database of the test server: the gateway then starts the embedded one in its own folder. */
 const EMBEDDED = { url: '', drop: () => Promise.resolve() };
 const REVISION = '2025-11-25';
+const SINK_EGRESS = '127.0.0.0/8:*';
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 interface Told {
@@ -64,6 +67,9 @@ describe('backup and restore of a whole gateway', function () {
   let lost: { token: string; session: Record<string, string> };
   let act: { key: string; input: Json; answer: Json };
   let restored: Gateway;
+  let sink: Sink;
+  const received: Received[] = [];
+  let endpoint: { id: string; secret: string };
 
   const dataDir = (): string => join(folder, 'old');
   const target = (): string => join(folder, 'saved', 'today');
@@ -100,6 +106,21 @@ describe('backup and restore of a whole gateway', function () {
     });
     lost = { token: leaving.token, session: await openSession(mcp, REVISION, leaving.token) };
     expect((await old.rest('DELETE', `/tokens/${leaving.id}`)).status).to.equal(204);
+    await tellOutside();
+  }
+
+  /** One webhook is delivered, and its outcome is in the log. */
+  async function tellOutside(): Promise<void> {
+    const wanted = { url: sink.url, event_types: ['webhook_endpoint.secret_rotated'] };
+    const { status, body } = await old.rest('POST', '/webhook-endpoints', wanted);
+    expect(status, JSON.stringify(body)).to.equal(201);
+    const { id } = body as { id: string };
+    const rotated = await old.rest('POST', `/webhook-endpoints/${id}/rotate-secret`);
+    endpoint = { id, secret: rotated.body.secret as string };
+    await eventually(async () => {
+      const { body: ended } = await old.rest('GET', `/deliveries?endpoint_id=${id}&status=succeeded`);
+      expect(ended.items).to.have.length(1);
+    }, 10_000);
   }
 
   /** Saves while four callers go on making tokens. */
@@ -137,7 +158,14 @@ describe('backup and restore of a whole gateway', function () {
     opened.defer(() => dovecot.dispose());
     const messages = ['One', 'Two', 'Three'].map((subject) => ({ raw: plainMessage({ subject }) }));
     await appendMessages(dovecot.imap(), 'anna', messages);
-    const started = await startWithMailbox(dovecot, { database: EMBEDDED, env: { DATA_DIR: dataDir() } });
+    sink = opened.use(
+      await httpSink((request, response) => {
+        received.push(request);
+        response.writeHead(204).end();
+      }),
+    );
+    const env = { DATA_DIR: dataDir(), EGRESS_ALLOW_WEBHOOKS: SINK_EGRESS };
+    const started = await startWithMailbox(dovecot, { database: EMBEDDED, env });
     ({ gateway: old, mailboxId } = started);
     await live();
     await backUpUnderLoad();
@@ -158,6 +186,7 @@ describe('backup and restore of a whole gateway', function () {
       DATA_DIR: home,
       PORT: new URL(old.baseUrl).port,
       EGRESS_ALLOW_MAIL: '127.0.0.0/8:*',
+      EGRESS_ALLOW_WEBHOOKS: SINK_EGRESS,
       LIMIT_WRITES_PER_MINUTE: '100000',
     });
     restored = opened.use(await startGateway({ config, log: silentLog, strictOutput: true }));
@@ -217,6 +246,20 @@ describe('backup and restore of a whole gateway', function () {
     const again = await now('POST', path, act.input, { key: act.key });
     expect(again.body.operation_id).to.equal(act.answer.operation_id);
     expect(again.body.results).to.deep.equal(act.answer.results);
+  });
+
+  it('sends webhooks under the restored secret from the next number on, and none again', async () => {
+    const { status } = await now('POST', `/webhook-endpoints/${endpoint.id}/rotate-secret`);
+    expect(status).to.equal(200);
+    await eventually(() => {
+      expect(received.length).to.be.above(1);
+      return Promise.resolve();
+    }, 10_000);
+    const payloads = received.map(({ body }) => JSON.parse(body) as { sequence: number });
+    expect(payloads.map(({ sequence }) => sequence)).to.deep.equal([1, 2]);
+    const [, last] = received;
+    const headers = last?.headers as Record<string, string>;
+    expect(new Webhook(endpoint.secret).verify(last?.body ?? '', headers)).to.deep.equal(payloads[1]);
   });
 
   it('continues MCP sessions and refuses revoked tokens with or without a session', async () => {
