@@ -33,6 +33,7 @@ const MCP_TOKEN_MS = 90 * DAY_MS;
 const OWNER_SCOPES: readonly Scope[] = [
   ...MAILBOX_SCOPES,
   'org:read', 'mailboxes:read', 'mailboxes:manage', 'mailboxes:grants', 'approvals:read', 'tokens:manage', 'agents:manage', 'audit:read',
+  'webhooks:read', 'webhooks:manage', 'deliveries:read', 'deliveries:replay',
 ]; // prettier-ignore
 
 /**

@@ -18,12 +18,13 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** The demo's mail server is on loopback, which the egress guard refuses otherwise. */
-const DEMO_EGRESS = '127.0.0.1/32:*';
+/** The demo's mail server and receivers of its webhooks are on loopback, which the egress guard refuses otherwise. */
+const LOOPBACK = '127.0.0.1/32:*';
+const DEMO_SETTINGS = { EGRESS_ALLOW_MAIL: LOOPBACK, EGRESS_ALLOW_WEBHOOKS: LOOPBACK, LOG_LEVEL: 'warn' };
 
 async function main(): Promise<void> {
   const ended = endRequested();
-  const config = loadConfig({ EGRESS_ALLOW_MAIL: DEMO_EGRESS, LOG_LEVEL: 'warn', ...process.env, ROLES: '' });
+  const config = loadConfig({ ...DEMO_SETTINGS, ...process.env, ROLES: '' });
   await awaitFolder(config.dataDir, systemClock);
   await requirePorts(config);
   openDataFolder(config.dataDir);

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { askAsAgent } from '../../infra/demo/demo-approval.ts';
 import { readDemoFacts } from '../../infra/demo/demo-facts.ts';
+import { httpSink } from '../support/servers/webhook-sinks.ts';
 import { eventually } from '../support/worlds/gateway.ts';
 import { GatewayProcess } from '../support/worlds/gateway-process.ts';
 
@@ -76,6 +77,33 @@ describe('the demo', function () {
     const facts = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as { mailbox_id: string };
     expect(stdout).to.include(facts.mailbox_id);
     expect(stdout).to.include('"status":"completed"').and.to.include('"status":"matched"');
+  });
+
+  it('sends webhooks to a receiver on loopback, as the guide to webhooks has it', async () => {
+    const guide = await readFile('docs/webhooks.md', 'utf8');
+    const sink = await httpSink(() => undefined);
+    const port = String(sink.port);
+    await sink[Symbol.asyncDispose]();
+    const blocks = (language: string): readonly string[] =>
+      [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) =>
+        code.replaceAll('8787', port),
+      );
+    const [verify = '', receiver = ''] = blocks('js');
+    await writeFile(join(dataDir, 'verify.mjs'), verify);
+    await writeFile(join(dataDir, 'receiver.mjs'), receiver);
+    const [facts = ''] = /^demo\(\) [\s\S]*?(?=\n\n)/m.exec(await readFile('README.md', 'utf8')) ?? [];
+    const calls = blocks('sh').find((code) => code.includes('node receiver.mjs')) ?? '';
+    const until = `for n in $(seq 200); do
+      curl -s -H "Authorization: Bearer $T" "$API/deliveries?event_type=message.received&status=succeeded" | grep -q obx_ && break
+      sleep 0.1
+    done
+    kill $!`;
+    const PATH = [dirname(process.execPath), process.env['PATH']].join(':');
+    const { stdout } = await run('bash', ['-euc', `${facts}\n${calls}\n${until}`], {
+      cwd: dataDir,
+      env: { PATH, DATA_DIR: dataDir },
+    });
+    expect(stdout).to.match(/^true \{"type":"message\.received".*"subject":"Hello"/m);
   });
 
   it('prints at its next start where the waiting mail is decided', async () => {
