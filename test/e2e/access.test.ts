@@ -144,7 +144,7 @@ describe('access rights', function () {
     const wider = await gateway.rest('POST', '/tokens', {
       name: 'wide',
       surface: 'rest',
-      scopes: ['webhooks:manage'],
+      scopes: ['policy:manage'],
       expires_at: inAnHour(),
     });
     expect(wider.status).to.equal(403);

@@ -127,10 +127,10 @@ describe('answers on REST', () => {
     expect(errorOf(answer)).to.deep.include({
       code: 'insufficient_scope',
       status: 403,
-      details: { required: ['webhooks:manage'] },
+      details: { required: ['policy:manage'] },
     });
     expect(answer.headers['www-authenticate']).to.equal(
-      'Bearer realm="api", error="insufficient_scope", scope="webhooks:manage"',
+      'Bearer realm="api", error="insufficient_scope", scope="policy:manage"',
     );
     expect(stage.recorded.map(({ data, metadata }) => [data['code'], metadata['request_id']])).to.deep.equal([
       ['insufficient_scope', answer.headers['request-id']],

@@ -137,7 +137,7 @@ export function sampleNotes(): SampleNotes {
     name: 'closed_note',
     rest: { method: 'get', path: '/closed' },
     input: z.strictObject({}),
-    access: { any: ['webhooks:manage'] },
+    access: { any: ['policy:manage'] },
   });
   const failing = sample(requests, {
     name: 'fail_note',

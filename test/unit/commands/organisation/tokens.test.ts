@@ -88,14 +88,14 @@ describe('token management', () => {
   });
 
   it(`never grants a scope the issuer lacks, nor tokens:manage ${verifies('contract:3:no-token-makes-makers', 'contract:3:token-within')}`, async () => {
-    const refused = await refusal({ scopes: ['messages:read', 'tokens:manage', 'webhooks:read'] });
+    const refused = await refusal({ scopes: ['messages:read', 'tokens:manage', 'policy:manage'] });
     expect(refused).to.deep.include({ code: 'insufficient_scope' });
-    expect(refused).to.have.deep.nested.property('details.required', ['tokens:manage', 'webhooks:read']);
+    expect(refused).to.have.deep.nested.property('details.required', ['tokens:manage', 'policy:manage']);
   });
 
   it('grants the part of a preset that the issuer holds, and says so', async () => {
     expect((await issue({ scopes: undefined, preset: 'auditor' })).scopes).to.have.members([
-      'org:read', 'mailboxes:read', 'approvals:read', 'audit:read',
+      'org:read', 'mailboxes:read', 'approvals:read', 'audit:read', 'deliveries:read',
     ]); // prettier-ignore
     expect(await refusal({ preset: 'reader' })).to.include({ code: 'invalid_request' });
     expect(await refusal({ scopes: undefined })).to.include({ code: 'invalid_request' });
