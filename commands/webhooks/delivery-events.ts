@@ -30,24 +30,27 @@ export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
 const position = z.string().regex(/^\d{1,19}$/);
 
+/** What is sent, to one endpoint or several. */
+export const QueuedNotice = z.object({
+  /** The `webhook-id`: the same for all attempts and replays. */
+  event_id: z.string(),
+  event_type: z.enum(WEBHOOK_EVENT_TYPES),
+  mailbox_id: z.string().nullable(),
+  folders: z.array(z.int()).nullable(),
+  occurred_at: instant,
+  /** The `data` of the payload. */
+  data: z.record(z.string(), z.json()),
+});
+
 export const WebhookDeliveriesQueued = defineEvent({
   type: 'WebhookDeliveriesQueued',
   summary: 'Events of the log were queued for the webhook endpoints that subscribe to them.',
   data: z.object({
     /** The position of the last event that was searched; the next search begins after it. */
     after: position,
-    notifications: z.array(
-      z.object({
-        /** The `webhook-id`: the same for all attempts and replays. */
-        event_id: z.string(),
-        event_type: z.enum(WEBHOOK_EVENT_TYPES),
-        mailbox_id: z.string().nullable(),
-        folders: z.array(z.int()).nullable(),
-        occurred_at: instant,
-        /** The `data` of the payload. */
-        data: z.record(z.string(), z.json()),
-      }),
-    ),
+    /** So many notifications of the event that follows are queued too; absent = none. An event that tells much takes several appends. */
+    told: z.int().min(1).optional(),
+    notifications: z.array(QueuedNotice),
     /** Each sends one of the notifications, by its place in the list. */
     deliveries: z.array(
       z.object({ notification: z.int().min(0), endpoint_id: z.string(), sequence: z.int().min(1) }),

@@ -26,7 +26,7 @@ import { listNumberedEndpoints } from '../../projections/webhook-queries.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { ItemBuffer } from '../projector/item-buffer.ts';
 import { LeaderLocks } from '../projector/leadership.ts';
-import { type OrgDeliveries, QueuePlan } from './queue-plan.ts';
+import { type Notices, type OrgDeliveries, QueuePlan } from './queue-plan.ts';
 
 const LOCK = 'webhook_queue';
 /** How often a follower tries to lead. */
@@ -36,8 +36,8 @@ const STILL_LEADS_MS = 1_000;
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const AT_ONCE = 500;
 const READ_AHEAD = 2_000;
-/** Deliveries in one append, but for those of the event that reaches it. */
-const MOST_PER_APPEND = 500;
+/** Characters in one append, but for the notification that reaches it: far below what a store takes. */
+const MOST_PER_APPEND = 256 * 1024;
 /** Events that are searched in vain before the progress is recorded. */
 const SEARCHED_IN_VAIN = 5_000;
 
@@ -90,6 +90,8 @@ async function leadOnce(
 interface QueueEnd {
   readonly revision: ExpectedRevision;
   readonly after: Position;
+  /** Notifications of the event that follows that are queued too. */
+  readonly told: number;
 }
 
 class QueueLeader {
@@ -118,14 +120,16 @@ class QueueLeader {
     const last = (await events.readLast(QUEUE_STREAM)) ?? (await beginQueue(parts));
     // The read model then knows every endpoint with queued deliveries, and its last number.
     while (!(await readModels.waitFor(last.position, ASK_EVERY_MS))) if (signal.aborted) return null;
-    const after = BigInt(WebhookDeliveriesQueued.data.parse(last.data).after);
+    const { after: searched, told = 0 } = WebhookDeliveriesQueued.data.parse(last.data);
+    const after = BigInt(searched);
     const endpoints = await listNumberedEndpoints(sql);
     const subscribers: Subscriber[] = [];
     for (const { id, orgId, lastSequence } of endpoints) {
       const { state } = await loadAggregate(upTo(events, after), webhookEndpoint, id);
       subscribers.push({ id, orgId, lastSequence, state });
     }
-    return new QueueLeader(parts, locks, { revision: last.revision, after }, new QueuePlan(subscribers));
+    const end = { revision: last.revision, after, told };
+    return new QueueLeader(parts, locks, end, new QueuePlan(subscribers));
   }
 
   /** Follows the log. Throws `WrongExpectedRevision` when another process queued something, and what the store throws. */
@@ -153,8 +157,21 @@ class QueueLeader {
   }
 
   async #search(event: StoredEvent): Promise<void> {
+    const { orgId, notifications } = this.#read(event);
+    for (const [place, notification] of notifications.entries()) {
+      if (place < this.#end.told) continue;
+      this.#plan.match(orgId, notification);
+      if (this.#plan.size < MOST_PER_APPEND) continue;
+      this.#end = { ...this.#end, told: place + 1 };
+      await this.#append();
+    }
+    this.#end = { ...this.#end, after: event.position, told: 0 };
+    this.#searched += 1;
+  }
+
+  #read(event: StoredEvent): Notices {
     try {
-      this.#plan.add(event);
+      return this.#plan.read(event);
     } catch (error) {
       const { id, type, position } = event;
       this.#parts.log.error('webhook queue: event cannot be read, not queued', {
@@ -163,10 +180,8 @@ class QueueLeader {
         position: String(position),
         error: String(error),
       });
+      return { orgId: null, notifications: [] };
     }
-    this.#end = { ...this.#end, after: event.position };
-    this.#searched += 1;
-    if (this.#plan.size >= MOST_PER_APPEND) await this.#append();
   }
 
   async #append(): Promise<void> {
@@ -175,15 +190,15 @@ class QueueLeader {
       await this.#locks.take([LOCK]);
       this.#ledAt = clock.elapsedMs();
     }
-    const { revision, after } = this.#end;
+    const { revision, after, told } = this.#end;
     const taken = this.#plan.take();
-    const entries = queueEntries(this.#parts, after, taken);
+    const entries = queueEntries(this.#parts, { after, told }, taken);
     const appended = await events.append(
       QUEUE_STREAM,
       revision,
       newEvents(this.#parts.ids, QUEUE_STREAM, entries),
     );
-    this.#end = { revision: appended.revision, after };
+    this.#end = { ...this.#end, revision: appended.revision };
     this.#searched = 0;
   }
 }
@@ -191,7 +206,7 @@ class QueueLeader {
 /** Before the first leader there was no endpoint, so nothing before the present end of the log is queued. */
 async function beginQueue(parts: DeliveryQueueParts): Promise<StoredEvent> {
   const head = await parts.events.headPosition();
-  const entries = queueEntries(parts, head < 0n ? 0n : head, []);
+  const entries = queueEntries(parts, { after: head < 0n ? 0n : head, told: 0 }, []);
   await parts.events.append(QUEUE_STREAM, 'no-stream', newEvents(parts.ids, QUEUE_STREAM, entries));
   const first = await parts.events.readLast(QUEUE_STREAM);
   if (first === null) throw new Error('The queue of webhook deliveries cannot be read.');
@@ -201,13 +216,13 @@ async function beginQueue(parts: DeliveryQueueParts): Promise<StoredEvent> {
 /** One event for each organisation; one without deliveries records the progress alone. */
 function queueEntries(
   parts: DeliveryQueueParts,
-  after: Position,
+  { after, told }: Pick<QueueEnd, 'after' | 'told'>,
   taken: readonly OrgDeliveries[],
 ): Parameters<typeof newEvents>[2] {
   const nothing: OrgDeliveries = { orgId: null, notifications: [], deliveries: [] };
   return (taken.length > 0 ? taken : [nothing]).map(({ orgId, ...queued }) => {
     const author: Author = systemAuthor(parts, orgId);
-    const data = { after: String(after), ...queued };
+    const data = { after: String(after), ...(told > 0 && { told }), ...queued };
     return {
       type: WebhookDeliveriesQueued.type,
       data: WebhookDeliveriesQueued.data.parse(data),

@@ -1,7 +1,7 @@
 /** What is to be queued next: folds the endpoints as the log goes on, and gathers what matches them. */
 import { eventCatalogue } from '../../commands/event-catalogue.ts';
 import { readEvent, type PastFact, type StoredEvent } from '../../commands/values/event.ts';
-import type { DeliveriesQueued } from '../../commands/webhooks/delivery-events.ts';
+import { type DeliveriesQueued, QueuedNotice } from '../../commands/webhooks/delivery-events.ts';
 import { webhookEndpoint } from '../../commands/webhooks/endpoint.ts';
 import {
   isSubscribed,
@@ -13,6 +13,17 @@ import { splitStreamName } from '../../projections/projection.ts';
 
 /** An event of the queue holds at most so many deliveries, so that one append stays far below a store's limit. */
 const MOST_PER_EVENT = 500;
+/** A delivery as JSON: its place, the endpoint's id and a number. */
+const DELIVERY_CHARACTERS = 100;
+
+/** What one event of the log tells. */
+export interface Notices {
+  readonly orgId: string | null;
+  /** A place in this list does not move. */
+  readonly notifications: readonly QueuedNotification[];
+}
+
+const NOTHING: Notices = { orgId: null, notifications: [] };
 
 export interface OrgDeliveries {
   readonly orgId: string | null;
@@ -29,23 +40,23 @@ interface Match {
 export class QueuePlan {
   readonly #subscribers: Map<string, Subscriber>;
   readonly #matches = new Map<string | null, Match[]>();
-  /** Deliveries that are not taken yet. */
+  /** What is not taken yet, in characters of JSON. */
   size = 0;
 
   constructor(subscribers: readonly Subscriber[]) {
     this.#subscribers = new Map(subscribers.map((subscriber) => [subscriber.id, subscriber]));
   }
 
-  /** Throws when the event cannot be read; nothing of it is then queued. */
-  add(stored: StoredEvent): void {
+  /** Changes the endpoints by the event, and reads what it tells. Throws when it cannot be read; nothing of it is then queued. */
+  read(stored: StoredEvent): Notices {
     const fact = readEvent(eventCatalogue, stored);
-    if (fact === null) return;
+    if (fact === null) return NOTHING;
     const { category, id } = splitStreamName(stored.streamName);
     if (category === webhookEndpoint.category) this.#fold(id, fact);
     const publication = eventCatalogue.get(stored.type)?.webhook ?? null;
-    if (publication === null || this.#subscribers.size === 0) return;
-    for (const notification of notificationsOf(stored, fact, publication))
-      this.#match(fact.meta.org_id, notification);
+    if (publication === null || this.#subscribers.size === 0) return NOTHING;
+    const notifications = notificationsOf(stored, fact, publication).map((each) => QueuedNotice.parse(each));
+    return { orgId: fact.meta.org_id, notifications };
   }
 
   /** Takes what was gathered, by organisation. */
@@ -69,7 +80,9 @@ export class QueuePlan {
     else this.#subscribers.set(id, { id, orgId, state: after, lastSequence });
   }
 
-  #match(orgId: string | null, notification: QueuedNotification): void {
+  /** Gathers a notification for the endpoints that subscribe to it. */
+  match(orgId: string | null, notification: QueuedNotification): void {
+    let characters = JSON.stringify(notification).length;
     for (const subscriber of this.#subscribers.values()) {
       if (!isSubscribed(subscriber, orgId, notification)) continue;
       const sequence = subscriber.lastSequence + 1;
@@ -77,7 +90,8 @@ export class QueuePlan {
       const matches = this.#matches.get(orgId) ?? [];
       this.#matches.set(orgId, matches);
       matches.push({ notification, endpointId: subscriber.id, sequence });
-      this.size += 1;
+      this.size += DELIVERY_CHARACTERS + characters;
+      characters = 0;
     }
   }
 }

@@ -190,4 +190,33 @@ describe('the queue of webhook deliveries', () => {
     expect(Math.max(...sizes)).to.equal(500);
     expect(sizes.reduce((sum, size) => sum + size)).to.equal(1_200);
   });
+
+  it('queues an event that tells much in several appends, and goes on inside it', async () => {
+    const sizes: number[] = [];
+    const { events } = rig;
+    const append = events.append.bind(events);
+    events.append = async (stream, expected, facts) => {
+      if (stream === QUEUE_STREAM) {
+        sizes.push(JSON.stringify(facts).length);
+        // The leader ends inside the event.
+        if (sizes.length === 3) throw new Error('the store is away');
+      }
+      return await append(stream, expected, facts);
+    };
+    lead();
+    await begun();
+    for (let n = 1; n <= 60; n += 1) await endpoint(`whk_${'0'.repeat(23)}${String(n)}`);
+    await receive('mbx_1', 100);
+    const last = `whk_${'0'.repeat(23)}60`;
+    await eventually(async () => (await queued(last)).length >= 100, 10_000);
+    expect(Math.max(...sizes)).to.be.lessThan(512 * 1024);
+    expect(sizes.length).to.be.greaterThan(3);
+    const rows = await queued(last);
+    expect(rows.map(({ sequence }) => sequence)).to.deep.equal(Array.from({ length: 100 }, (_, n) => n + 1));
+    expect(rows.map(({ data }) => data?.['message_id'])).to.deep.equal(
+      Array.from({ length: 100 }, (_, n) => `msg_${String(n)}`),
+    );
+    await revoke(1);
+    await eventually(async () => (await queued(last)).length >= 101);
+  });
 });
