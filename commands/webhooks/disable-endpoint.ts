@@ -22,14 +22,16 @@ export function decideDisable(
   return isSame && isOpen ? [{ type: 'WebhookEndpointDisabled', data: { reason } }] : [];
 }
 
+/** True when the endpoint is disabled or deleted then. */
 export async function disableEndpoint(
   writer: Writer,
   { id, orgId }: { readonly id: string; readonly orgId: string | null },
   reason: DisableReason,
   seen: Seen,
-): Promise<void> {
-  await decideAndAppend(writer, systemAuthor(writer, orgId), webhookEndpoint, {
+): Promise<boolean> {
+  const { state } = await decideAndAppend(writer, systemAuthor(writer, orgId), webhookEndpoint, {
     id,
-    decide: (state) => decideDisable(state, reason, seen),
+    decide: (current) => decideDisable(current, reason, seen),
   });
+  return state.status === 'disabled' || state.status === 'removed';
 }

@@ -44,6 +44,8 @@ export interface Wanted extends Picking {
   readonly recorded: readonly string[];
   /** Claims of this run that sent nothing. */
   readonly released: readonly string[];
+  /** Claims of this run that are being worked on. */
+  readonly underWay: readonly string[];
 }
 
 interface Survey extends Row {
@@ -72,7 +74,7 @@ export class DeliveryClaims {
 
   /** One pass. Throws `store_unavailable`. */
   async take(wanted: Wanted): Promise<Claims> {
-    if (!this.#isRaised) await this.#raise();
+    if (!this.#isRaised) await this.#raise(wanted);
     const { claims, dead } = await this.#options.sql.transaction((sql) => this.#takeInside(sql, wanted));
     if (dead.length > 0) {
       const head = await this.#options.events.headPosition();
@@ -92,8 +94,8 @@ export class DeliveryClaims {
     return row?.oldest == null ? 0 : Math.max(0, (now.getTime() - row.oldest.getTime()) / 1_000);
   }
 
-  async #raise(): Promise<void> {
-    const { sql, events, log } = this.#options;
+  async #raise({ recorded, released, underWay }: Wanted): Promise<void> {
+    const { sql, events, log, runId } = this.#options;
     const head = await events.headPosition();
     await sql.transaction(async (inside) => {
       await inside.query('insert into work.delivery_progress (highest) values ($1) on conflict do nothing', [
@@ -101,6 +103,11 @@ export class DeliveryClaims {
       ]);
       const [row] = await inside.query<{ highest: string }>(
         'select highest from work.delivery_progress for update',
+      );
+      // A pass that claimed them lost the answer to its commit, so nobody knows of them.
+      await inside.query(
+        'delete from work.delivery_claim where run_id = $1 and not recorded and delivery_id <> all($2::text[])',
+        [runId, [...recorded, ...released, ...underWay]],
       );
       if (row !== undefined && BigInt(row.highest) > head) {
         // Read after the lock: another run may have seen more since.

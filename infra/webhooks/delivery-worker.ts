@@ -20,6 +20,7 @@ import { answered, cancelled, interrupted } from './attempt-outcome.ts';
 import { type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
 import type { DeliveryStream } from './delivery-log.ts';
 import { eraseOldPayloads, payloadBody, withheldBody } from './payload-bytes.ts';
+import { CONNECTIONS } from './post-webhook.ts';
 
 export interface DeliveryWorkerParts {
   readonly ports: Ports;
@@ -38,8 +39,6 @@ const BETWEEN_PASSES_MS = 20;
 /** Outcomes that wait for the log; nothing is claimed beyond. */
 const MOST_RECORDING = 1_000;
 const TIDY_EVERY_MS = 3_600_000;
-/** Attempts at once to an endpoint that answers: as many as it has connections, and as many that wait for one. */
-const HEALTHY_ROOM = 20;
 /** Of all attempts, while other organisations wait. */
 const SHARE_OF_ONE_ORGANISATION = 1 / 4;
 /** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
@@ -119,10 +118,11 @@ export class DeliveryWorker {
         ...this.#times(),
         recorded,
         released,
+        underWay: [...this.#underWay.keys()],
         limit: isReady && signal?.aborted !== true ? room : 0,
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
-        healthyRoom: HEALTHY_ROOM,
+        healthyRoom: CONNECTIONS,
       });
       for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim));
       for (const claim of claims.interrupted)
@@ -175,13 +175,12 @@ export class DeliveryWorker {
       ports.log.warn('webhooks: attempt put off', { endpoint_id: endpoint.id, error: String(error) });
       prepared = null;
     }
-    if (prepared === 'rights_gone') {
-      await this.#disable(claim, 'rights_gone');
+    if (prepared === 'rights_gone' && (await this.#disable(claim, 'rights_gone'))) {
       await this.#record(claim, cancelled(claim, 'endpoint_disabled'));
       return;
     }
-    // Without the lease another run may have taken it over.
-    if (prepared === null || !ports.leases.isHeld(this.#lease)) {
+    // Another person stands for the endpoint since it was claimed; or without the lease another run may have taken it over.
+    if (prepared === 'rights_gone' || prepared === null || !ports.leases.isHeld(this.#lease)) {
       this.#released.push(delivery.id);
       this.#pauses.failed(endpoint.id);
       return;
@@ -227,9 +226,9 @@ export class DeliveryWorker {
         ? null
         : await this.#lasting(() => personal.seal(state.createdBy ?? '', response.excerpt));
     const reason = this.#reasonToDisable(claim, response, now);
-    // First: no attempt is to follow one after which the endpoint is disabled.
-    if (reason !== null) await this.#disable(claim, reason);
-    const next = reason === null ? following.next : null;
+    // First: no attempt is to follow one after which the endpoint is disabled. It is not when a person changed it meanwhile.
+    const isDisabled = reason !== null && (await this.#disable(claim, reason));
+    const next = isDisabled ? null : following.next;
     await this.#record(
       claim,
       answered(claim, response, { ...following, next, response_excerpt: excerpt, withheld }),
@@ -246,7 +245,8 @@ export class DeliveryWorker {
       : null;
   }
 
-  #disable({ endpoint: { id, orgId, state } }: Claim, reason: DisableReason): Promise<void> {
+  /** True when nothing more is sent to the endpoint. */
+  #disable({ endpoint: { id, orgId, state } }: Claim, reason: DisableReason): Promise<boolean> {
     return this.#lasting(() => disableEndpoint(this.#parts.ports, { id, orgId }, reason, state));
   }
 

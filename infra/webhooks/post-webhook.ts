@@ -23,8 +23,8 @@ export interface WebhookSenderOptions {
 
 /** Pools beyond this are closed, the one unused for longest first. A pool closes connections unused for 4 s itself. */
 const MOST_POOLS = 500;
-/** As many as one endpoint is sent at once. */
-const CONNECTIONS = 10;
+/** As many as one endpoint is sent at once: an attempt that waited for a connection would lose that time of its deadline. */
+export const CONNECTIONS = 20;
 
 export class PooledWebhookSender implements WebhookSender {
   readonly #options: WebhookSenderOptions;

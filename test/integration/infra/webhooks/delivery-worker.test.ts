@@ -9,7 +9,9 @@ import {
 import { httpSink, type Received, type Sink } from '../../../support/servers/webhook-sinks.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
-import { happened } from '../../../support/samples/event-author.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import { happened, openSample, sealSample } from '../../../support/samples/event-author.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
 describe('the worker that delivers webhooks', function () {
@@ -259,5 +261,83 @@ describe('the worker that delivers webhooks', function () {
     await happened(world.rig.events, 'webhookEndpoint-whk_1', [{ type: 'WebhookEndpointResumed', data: {} }]);
     await allEnded();
     expect(received).to.have.length(3);
+  });
+
+  it('makes the attempts of a claim whose commit was not answered', async () => {
+    await world.endpoint('whk_1', sink.url);
+    await world.queue(['whk_1'], 1, 3);
+    await world.rows();
+    let isLost = false;
+    const { sql } = world.rig;
+    const transaction: typeof sql.transaction = async (work) => {
+      const result = await sql.transaction(work);
+      const claimed = await sql.query('select 1 from work.delivery_claim');
+      if (isLost || claimed.length === 0) return result;
+      isLost = true;
+      throw new GatewayError('store_unavailable', 'the connection was lost');
+    };
+    world.run({ ports: { sql: { query: sql.query, transaction } } });
+    await allEnded();
+    expect(isLost).to.equal(true);
+    expect(ids().toSorted()).to.deep.equal(numbers(1, 3));
+    expect(await statuses()).to.deep.equal(numbers(1, 3).map((id) => `${id}.1 succeeded`));
+  });
+
+  it('delivers for a person who took over the endpoint while an attempt for another was prepared', async () => {
+    await world.endpoint('whk_1', sink.url);
+    await world.queue(['whk_1'], 1, 1);
+    let isTaken = false;
+    const open = async (sealed: Sealed): Promise<string | null> => {
+      if (!isTaken)
+        await happened(world.rig.events, 'webhookEndpoint-whk_1', [
+          { type: 'WebhookEndpointChanged', data: { rights_of: 'usr_2' } },
+        ]);
+      isTaken = true;
+      return await openSample(sealed);
+    };
+    const state = directoryState({ roles: new Map([['org_a/usr_2', 'owner']]) });
+    const seal = (_: string, text: string) => Promise.resolve(sealSample(text));
+    world.run({
+      ports: {
+        directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() } as never,
+        personal: { seal, open } as never,
+      },
+    });
+    await allEnded();
+    expect(ids()).to.deep.equal(['evt_1']);
+    expect(await statuses()).to.deep.equal(['evt_1.1 succeeded']);
+  });
+
+  it('keeps the next attempt of an endpoint that was paused before it could be disabled', async () => {
+    const pausing = await httpSink((_, response) => {
+      void happened(world.rig.events, 'webhookEndpoint-whk_1', [
+        { type: 'WebhookEndpointPaused', data: {} },
+      ]).then(() => response.writeHead(500).end());
+    });
+    await world.endpoint('whk_1', pausing.url);
+    await world.queue(['whk_1'], 1, 1);
+    await world.rows();
+    await world.rig.sql.query(
+      `update read.webhook_endpoint_v${String(webhooks.version)} set first_failure_at = now() - interval '121 hours'`,
+    );
+    const running = world.run();
+    await eventually(async () => (await statuses()).includes('evt_1.1 failed'));
+    expect(await statuses()).to.deep.equal(['evt_1.1 failed', 'evt_1.2 scheduled']);
+    await running.stop();
+    await pausing[Symbol.asyncDispose]();
+  });
+
+  it('gives each of the attempts to one endpoint its whole time', async () => {
+    const slow = await httpSink((_, response) => {
+      setTimeout(() => response.end(), 1_200);
+    });
+    await world.endpoint('whk_1', slow.url);
+    await world.queue(['whk_1'], 1, 20);
+    await world.rows();
+    const running = world.run();
+    await allEnded();
+    expect(new Set((await world.rows()).map(({ status }) => status))).to.deep.equal(new Set(['succeeded']));
+    await running.stop();
+    await slow[Symbol.asyncDispose]();
   });
 });
