@@ -45,7 +45,7 @@ export interface Wanted extends Picking {
   /** Claims of this run that sent nothing. */
   readonly released: readonly string[];
   /** Claims of this run that are being worked on. */
-  readonly underWay: readonly string[];
+  readonly underWay: readonly Claim[];
 }
 
 interface Survey extends Row {
@@ -94,7 +94,7 @@ export class DeliveryClaims {
     return row?.oldest == null ? 0 : Math.max(0, (now.getTime() - row.oldest.getTime()) / 1_000);
   }
 
-  async #raise({ recorded, released, underWay }: Wanted): Promise<void> {
+  async #raise(wanted: Wanted): Promise<void> {
     const { sql, events, log, runId } = this.#options;
     const head = await events.headPosition();
     await sql.transaction(async (inside) => {
@@ -104,11 +104,7 @@ export class DeliveryClaims {
       const [row] = await inside.query<{ highest: string }>(
         'select highest from work.delivery_progress for update',
       );
-      // A pass that claimed them lost the answer to its commit, so nobody knows of them.
-      await inside.query(
-        'delete from work.delivery_claim where run_id = $1 and not recorded and delivery_id <> all($2::text[])',
-        [runId, [...recorded, ...released, ...underWay]],
-      );
+      await mendOwn(inside, runId, wanted);
       if (row !== undefined && BigInt(row.highest) > head) {
         // Read after the lock: another run may have seen more since.
         const now = await events.headPosition();
@@ -229,4 +225,23 @@ async function settle(sql: Sql, runId: string, { recorded, released }: Wanted): 
       'delete from work.delivery_claim where run_id = $1 and delivery_id = any($2::text[]) and not recorded',
       [runId, released],
     );
+}
+
+/** The claims of this run as it knows them: a commit may have been done without an answer, or lost with `work`. */
+async function mendOwn(sql: Sql, runId: string, { recorded, released, underWay }: Wanted): Promise<void> {
+  const ids = underWay.map(({ delivery }) => delivery.id);
+  await sql.query(
+    'delete from work.delivery_claim where run_id = $1 and not recorded and delivery_id <> all($2::text[])',
+    [runId, [...recorded, ...released, ...ids]],
+  );
+  await sql.query(
+    `insert into work.delivery_claim (delivery_id, endpoint_id, org_id, run_id)
+     select *, $4 from unnest($1::text[], $2::text[], $3::text[]) on conflict do nothing`,
+    [
+      ids,
+      underWay.map(({ delivery }) => delivery.endpointId),
+      underWay.map(({ delivery }) => delivery.orgId ?? ''),
+      runId,
+    ],
+  );
 }

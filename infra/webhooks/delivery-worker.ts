@@ -57,7 +57,7 @@ export class DeliveryWorker {
   readonly #claims: DeliveryClaims;
   readonly #pauses: KeyedBackoff;
   readonly #wake = new WakeSignal();
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #underWay = new Map<string, { readonly claim: Claim; readonly ended: Promise<void> }>();
   /** Of those under way, the ones whose request has ended. */
   #recording = 0;
   #passedAt = -Infinity;
@@ -118,8 +118,8 @@ export class DeliveryWorker {
         ...this.#times(),
         recorded,
         released,
-        underWay: [...this.#underWay.keys()],
         limit: isReady && signal?.aborted !== true ? room : 0,
+        underWay: [...this.#underWay.values()].map(({ claim }) => claim),
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
         healthyRoom: CONNECTIONS,
@@ -162,7 +162,7 @@ export class DeliveryWorker {
         this.#underWay.delete(id);
         this.#wake.ring();
       });
-    this.#underWay.set(id, ended);
+    this.#underWay.set(id, { claim, ended });
   }
 
   async #attempt(claim: Claim): Promise<void> {
@@ -275,7 +275,7 @@ export class DeliveryWorker {
     const { clock, server, leases, log } = ports;
     const limit = new AbortController();
     const late = clock.sleep(server.webhookTimes.deadlineMs + RECORD_WITHIN_MS, limit.signal);
-    await Promise.race([Promise.all(this.#underWay.values()), late]);
+    await Promise.race([Promise.all([...this.#underWay.values()].map(({ ended }) => ended)), late]);
     limit.abort();
     this.#isEnding = true;
     try {

@@ -9,6 +9,7 @@ import {
 import { httpSink, type Received, type Sink } from '../../../support/servers/webhook-sinks.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { happened, openSample, sealSample } from '../../../support/samples/event-author.ts';
@@ -269,14 +270,14 @@ describe('the worker that delivers webhooks', function () {
     await world.rows();
     let isLost = false;
     const { sql } = world.rig;
-    const transaction: typeof sql.transaction = async (work) => {
+    const transaction: Sql['transaction'] = async (work) => {
       const result = await sql.transaction(work);
       const claimed = await sql.query('select 1 from work.delivery_claim');
       if (isLost || claimed.length === 0) return result;
       isLost = true;
       throw new GatewayError('store_unavailable', 'the connection was lost');
     };
-    world.run({ ports: { sql: { query: sql.query, transaction } } });
+    world.run({ ports: { sql: { query: (...query) => sql.query(...query), transaction } } });
     await allEnded();
     expect(isLost).to.equal(true);
     expect(ids().toSorted()).to.deep.equal(numbers(1, 3));
@@ -300,7 +301,7 @@ describe('the worker that delivers webhooks', function () {
     world.run({
       ports: {
         directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() } as never,
-        personal: { seal, open } as never,
+        personal: { seal, open },
       },
     });
     await allEnded();
@@ -338,6 +339,42 @@ describe('the worker that delivers webhooks', function () {
     await allEnded();
     expect(new Set((await world.rows()).map(({ status }) => status))).to.deep.equal(new Set(['succeeded']));
     await running.stop();
+    await slow[Symbol.asyncDispose]();
+  });
+
+  it('makes no attempt again that was under way when work was lost, while the read model is behind', async () => {
+    const held = Promise.withResolvers<undefined>();
+    const slow = await httpSink((request, response) => {
+      received.push(request);
+      void held.promise.then(() => response.end());
+    });
+    await world.endpoint('whk_1', slow.url);
+    await world.queue(['whk_1'], 1, 3);
+    world.run();
+    await eventually(() => received.length === 3);
+    await world.rows();
+    await world.projector.close();
+    await world.queue(['whk_2'], 4, 4);
+    const head = await world.rig.events.headPosition();
+    await world.rig.sql.query('truncate work.delivery_progress, work.delivery_claim');
+    await eventually(
+      async () => (await world.rig.sql.query('select 1 from work.delivery_progress')).length > 0,
+    );
+    held.resolve(undefined);
+    await eventually(
+      () => world.rig.events.all.filter(({ type }) => type === 'WebhookDeliveryEnded').length === 3,
+    );
+    // The read model reaches what was in the log when the loss was found, and not yet the outcomes.
+    await world.rig.sql.query("update read.checkpoint set position = $1 where projection like 'webhooks%'", [
+      String(head),
+    ]);
+    await systemClock.sleep(1_200);
+    expect(ids().toSorted()).to.deep.equal(numbers(1, 3));
+    await world.rig.start({ projections: [webhooks] });
+    await eventually(
+      async () => (await world.rig.sql.query('select 1 from work.delivery_claim')).length === 0,
+    );
+    expect(ids().toSorted()).to.deep.equal(numbers(1, 3));
     await slow[Symbol.asyncDispose]();
   });
 });
