@@ -12,6 +12,8 @@ import type { AccessEntry, Clock, Ids } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { NewEvent } from '../../commands/values/event.ts';
 
+/** Characters in one append, but for the entry that reaches it: a store refuses one that is too large, every time. */
+const MOST_CHARACTERS = 512 * 1024;
 /** More entries than this wait only when the store is stuck, which counts as unavailable. */
 const MOST_WAITING = 5_000;
 /** After a failure, one append per second is tried. */
@@ -92,10 +94,18 @@ export class OwnStream {
     // Entries of the same turn belong together.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#options.mostPerAppend);
-      await this.#settle(batch);
+      await this.#settle(this.#takeBatch());
     }
     this.#appending = null;
+  }
+
+  #takeBatch(): readonly Waiting[] {
+    let characters = 0;
+    const last = this.#waiting.findIndex(({ entry }, place) => {
+      characters += JSON.stringify(entry).length;
+      return characters >= MOST_CHARACTERS || place + 1 === this.#options.mostPerAppend;
+    });
+    return this.#waiting.splice(0, last < 0 ? this.#waiting.length : last + 1);
   }
 
   async #settle(waiting: readonly Waiting[]): Promise<void> {

@@ -6,7 +6,7 @@ import type { AccessEntry } from '../../../../commands/ports/ports.ts';
 import { type DeliveryStream, openDeliveryLog } from '../../../../infra/webhooks/delivery-log.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
-import { randomIds, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { randomIds, sampleAuthor, sealSample } from '../../../support/samples/event-author.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
 /** Its sleeps end when the test says so. */
@@ -119,5 +119,23 @@ describe('the stream of outcomes', () => {
     await log.close();
     expect(await end).to.have.property('code', 'store_unavailable');
     expect(await rejection(log.keep(ended(2)))).to.have.property('code', 'store_unavailable');
+  });
+
+  it('makes no append that a store refuses for its size, however long the answers were', async () => {
+    const sizes: number[] = [];
+    const append = events.append.bind(events);
+    events.append = async (stream, expected, facts) => {
+      sizes.push(JSON.stringify(facts).length);
+      return await append(stream, expected, facts);
+    };
+    const excerpt = sealSample('x'.repeat(4_000));
+    await Promise.all(
+      Array.from({ length: 400 }, (_, n) => {
+        const entry = ended(n + 1);
+        return log.keep({ ...entry, data: { ...entry.data, response_excerpt: excerpt } });
+      }),
+    );
+    expect(Math.max(...sizes)).to.be.lessThan(1_000_000);
+    expect(ids()).to.have.length(400);
   });
 });
