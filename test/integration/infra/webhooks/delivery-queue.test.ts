@@ -213,7 +213,7 @@ describe('the queue of webhook deliveries', () => {
     expect(sizes.length).to.be.greaterThan(3);
     const rows = await queued(last);
     expect(rows.map(({ sequence }) => sequence)).to.deep.equal(Array.from({ length: 100 }, (_, n) => n + 1));
-    expect(rows.map(({ data }) => data?.['message_id'])).to.deep.equal(
+    expect(rows.map(({ data }) => data['message_id'])).to.deep.equal(
       Array.from({ length: 100 }, (_, n) => `msg_${String(n)}`),
     );
     await revoke(1);
