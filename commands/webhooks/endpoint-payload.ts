@@ -146,7 +146,7 @@ export const endpointFields = {
  */
 export function mailboxesWithin(caller: Caller, ids: readonly string[]): readonly string[] {
   if (ids.includes(EVERY)) {
-    if (ids.length > 1) throw refuseMailboxes('"*" stands alone.');
+    if (ids.length > 1) throw refuseMailboxes('"*" names every mailbox; send it alone.');
     const managesAll = caller.role === 'owner' || caller.role === 'admin';
     if (managesAll && caller.token.mailboxIds === null) return ids;
     throw new GatewayError(

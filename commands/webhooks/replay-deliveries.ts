@@ -78,11 +78,11 @@ export const replayDelivery = defineCapability<z.output<typeof ReplayInput>, Del
 function assertReplayable({ status, trigger, occurredAt }: ListedDelivery, keptSince: Date): void {
   const why =
     status === 'scheduled' || status === 'in_flight'
-      ? 'The delivery has not ended yet.'
+      ? 'The delivery has not ended yet; wait for its outcome.'
       : trigger === 'test'
         ? 'A test is not replayed; send another one.'
         : new Date(occurredAt) < keptSince
-          ? 'The payload of this delivery is no longer kept.'
+          ? 'The payload of this delivery is no longer kept; get what its ids name instead.'
           : null;
   if (why !== null) throw new GatewayError('conflict', why);
 }
@@ -90,11 +90,14 @@ function assertReplayable({ status, trigger, occurredAt }: ListedDelivery, keptS
 /** Throws `endpoint_disabled` also for a deleted endpoint, whose deliveries are still listed. */
 async function replayableEndpoint(context: Context, endpointId: string): Promise<EndpointState> {
   const state = await endpointOf(context, endpointId).catch((error: unknown) => {
-    throw error instanceof GatewayError && error.code === 'not_found' ? endpointDisabled() : error;
+    throw error instanceof GatewayError && error.code === 'not_found' ? endpointDeleted() : error;
   });
   if (state.status === 'disabled') throw endpointDisabled();
   return state;
 }
+
+const endpointDeleted = (): GatewayError =>
+  new GatewayError('endpoint_disabled', 'The endpoint was deleted; create another one for later events.');
 
 /** Appends to the endpoint's stream unless it was disabled meanwhile; the time of the event. */
 async function ask(context: Context, endpointId: string, fact: Fact<EndpointEvent>): Promise<string> {
@@ -129,7 +132,7 @@ type Replayed = z.output<typeof Replayed>;
 export const replayWebhookEndpoint = defineCapability<z.output<typeof ReplaySinceInput>, Replayed>({
   name: 'replay_webhook_endpoint',
   title: 'Replay the deliveries of an endpoint',
-  summary: 'Sends everything an endpoint was sent since a time again.',
+  summary: 'Sends again what an endpoint was sent since a time.',
   description:
     'Queues the payload of each event since then once more, under its webhook-id. Use it with status failed after an outage of ' +
     'the receiver.',

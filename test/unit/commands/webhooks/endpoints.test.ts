@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { loadAggregate } from '../../../../commands/kernel/decide-and-append.ts';
 import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import type { ListedDelivery } from '../../../../commands/ports/webhook-records.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
+import { disableEndpoint } from '../../../../commands/webhooks/disable-endpoint.ts';
 import { webhookEndpoint } from '../../../../commands/webhooks/endpoint.ts';
 import type { WebhookEndpoint } from '../../../../commands/webhooks/endpoint-payload.ts';
 import type { Delivery } from '../../../../commands/webhooks/delivery-payload.ts';
@@ -269,9 +271,32 @@ describe('webhook endpoints', () => {
       expect(await replayed()).to.deep.equal([]);
     });
 
-    it('refuses when the endpoint is disabled or deleted', async () => {
+    it('refuses everything but PATCH while the endpoint is disabled, and names the way out', async () => {
+      const { state } = await loadAggregate(gateway.events, webhookEndpoint, endpointId);
+      const { orgId } = gateway.org;
+      await disableEndpoint(gateway.ports, { id: endpointId, orgId }, 'gone', state);
+      const since = gateway.clock.now().toISOString();
+      const calls = [
+        replay,
+        () => gateway.call(replayWebhookEndpoint, { endpoint_id: endpointId, since }, { token, key: 'all' }),
+        () => gateway.call(testWebhookEndpoint, { endpoint_id: endpointId }, { token }),
+      ];
+      for (const call of calls) {
+        const refused = await rejection(call());
+        expect(refused).to.include({ code: 'endpoint_disabled' });
+        expect(refused.message).to.contain('active with PATCH');
+      }
+      expect(await replayed()).to.deep.equal([]);
+      expect(gateway.sender.requests).to.deep.equal([]);
+      await gateway.call(updateWebhookEndpoint, { endpoint_id: endpointId, status: 'active' }, { token });
+      expect(await replay()).to.include({ status: 'scheduled' });
+    });
+
+    it('refuses when the endpoint is deleted, and says so', async () => {
       await gateway.call(deleteWebhookEndpoint, { endpoint_id: endpointId }, { token });
-      expect(await rejection(replay())).to.include({ code: 'endpoint_disabled' });
+      const refused = await rejection(replay());
+      expect(refused).to.include({ code: 'endpoint_disabled' });
+      expect(refused.message).to.contain('was deleted');
     });
 
     it(`replays everything since a time, and says how many also when repeated ${verifies('contract:11:replay-since')}`, async () => {
