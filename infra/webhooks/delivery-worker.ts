@@ -35,7 +35,7 @@ export interface DeliveryWorkerParts {
 /** What is due is told on a channel; this finds what became due by time, or was told while nobody listened. */
 const LOOK_EVERY_MS = 500;
 /** Under load: fewer passes take more at once. */
-const BETWEEN_PASSES_MS = 20;
+const BETWEEN_PASSES_MS = 40;
 /** Outcomes that wait for the log; nothing is claimed beyond. */
 const MOST_RECORDING = 1_000;
 const TIDY_EVERY_MS = 3_600_000;
