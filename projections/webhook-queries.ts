@@ -1,21 +1,33 @@
 /** Reading `read.webhook_endpoint` and `read.webhook_delivery`. */
 import type { Sql } from '../commands/ports/ports.ts';
 import type { ListedDelivery, ReplayQuery, WebhookRecords } from '../commands/ports/webhook-records.ts';
+import type { Position } from '../commands/values/position.ts';
 import type { DeliveryStatus } from '../commands/webhooks/delivery-payload.ts';
 import { type EndpointRow, readDelivery, readEndpoint, type Stored } from './webhook-rows.ts';
 
-/** Every endpoint of the installation, and the number of its last queued delivery. */
+export interface NumberedEndpoint {
+  readonly id: string;
+  readonly orgId: string | null;
+  /** The number of its last queued delivery. */
+  readonly lastSequence: number;
+}
+
+/** Every endpoint of the installation; null while the table has not reached the position. */
 export async function listNumberedEndpoints(
   sql: Sql,
-): Promise<readonly { readonly id: string; readonly orgId: string | null; readonly lastSequence: number }[]> {
-  const rows = await sql.query<{ id: string; org_id: string | null; last_sequence: string }>(
-    'select id, org_id, last_sequence from read.webhook_endpoint order by id',
+  {
+    table,
+    checkpoint,
+    position,
+  }: { readonly table: string; readonly checkpoint: string; readonly position: Position },
+): Promise<readonly NumberedEndpoint[] | null> {
+  const [row] = await sql.query<{ endpoints: readonly NumberedEndpoint[] }>(
+    `select coalesce((select json_agg(json_build_object('id', id, 'orgId', org_id, 'lastSequence', last_sequence) order by id)
+       from ${table}), '[]') as endpoints
+     from read.checkpoint where projection = $1 and position >= $2::bigint`,
+    [checkpoint, String(position)],
   );
-  return rows.map(({ id, org_id, last_sequence }) => ({
-    id,
-    orgId: org_id,
-    lastSequence: Number(last_sequence),
-  }));
+  return row?.endpoints ?? null;
 }
 
 export interface EndpointPage {

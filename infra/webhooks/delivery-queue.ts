@@ -22,7 +22,9 @@ import type { Position } from '../../commands/values/position.ts';
 import { QUEUE_STREAM, WebhookDeliveriesQueued } from '../../commands/webhooks/delivery-events.ts';
 import { webhookEndpoint } from '../../commands/webhooks/endpoint.ts';
 import type { Subscriber } from '../../commands/webhooks/match-event.ts';
-import { listNumberedEndpoints } from '../../projections/webhook-queries.ts';
+import { checkpointKey, tableName } from '../../projections/projection.ts';
+import { listNumberedEndpoints, type NumberedEndpoint } from '../../projections/webhook-queries.ts';
+import { webhooks } from '../../projections/webhooks.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { ItemBuffer } from '../projector/item-buffer.ts';
 import { LeaderLocks } from '../projector/leadership.ts';
@@ -116,13 +118,20 @@ class QueueLeader {
     locks: LeaderLocks,
     signal: AbortSignal,
   ): Promise<QueueLeader | null> {
-    const { events, readModels, sql } = parts;
+    const { events, readModels, sql, clock } = parts;
     const last = (await events.readLast(QUEUE_STREAM)) ?? (await beginQueue(parts));
     // The read model then knows every endpoint with queued deliveries, and its last number.
-    while (!(await readModels.waitFor(last.position, ASK_EVERY_MS))) if (signal.aborted) return null;
+    // Held against the table itself: it may be built anew since this process saw it there.
+    const read = { table: tableName('webhook_endpoint', webhooks), checkpoint: checkpointKey(webhooks) };
+    let endpoints: readonly NumberedEndpoint[] | null = null;
+    while (endpoints === null) {
+      if (signal.aborted) return null;
+      const isThere = await readModels.waitFor(last.position, ASK_EVERY_MS);
+      if (isThere) endpoints = await listNumberedEndpoints(sql, { ...read, position: last.position });
+      if (isThere && endpoints === null) await clock.sleep(ASK_EVERY_MS, signal);
+    }
     const { after: searched, told = 0 } = WebhookDeliveriesQueued.data.parse(last.data);
     const after = BigInt(searched);
-    const endpoints = await listNumberedEndpoints(sql);
     const subscribers: Subscriber[] = [];
     for (const { id, orgId, lastSequence } of endpoints) {
       const { state } = await loadAggregate(upTo(events, after), webhookEndpoint, id);

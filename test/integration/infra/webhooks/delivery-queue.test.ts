@@ -219,4 +219,27 @@ describe('the queue of webhook deliveries', () => {
     await revoke(1);
     await eventually(async () => (await queued(last)).length >= 101);
   });
+
+  it('gives no number again while the read model is built anew beside it', async () => {
+    lead();
+    await begun();
+    await endpoint('whk_1');
+    await revoke(1);
+    await eventuallyQueued('whk_1', 1);
+    for (const { ending, ended } of leaders.splice(0)) {
+      ending.abort();
+      await ended;
+    }
+    await rig.settle(projector);
+    await projector.close();
+    const version = String(webhooks.version);
+    await rig.sql.query(`truncate read.webhook_endpoint_v${version}, read.webhook_delivery_v${version}`);
+    await rig.sql.query("update read.checkpoint set position = -1 where projection like 'webhooks%'");
+    lead();
+    await revoke(2);
+    await systemClock.sleep(700);
+    projector = await rig.start({ projections: [webhooks] });
+    await eventuallyQueued('whk_1', 2);
+    expect((await queued('whk_1')).map(({ sequence }) => sequence)).to.deep.equal([1, 2]);
+  });
 });
