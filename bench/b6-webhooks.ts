@@ -7,13 +7,16 @@ import { PolicyDenied } from '../commands/kernel/access-events.ts';
 import { appendFacts, systemAuthor } from '../commands/kernel/decide-and-append.ts';
 import { eventCatalogue } from '../commands/event-catalogue.ts';
 import type { ExpectedRevision } from '../commands/ports/event-store.ts';
+import type { WebhookEventType } from '../commands/values/webhook-event.ts';
 import type { Fact } from '../commands/values/event.ts';
 import { openForAdmin } from '../infra/admin/open-for-command.ts';
 import { createJsonLog } from '../infra/observability/json-log.ts';
 import { loadConfig } from '../infra/process/config.ts';
 import type { CorePorts } from '../infra/process/composition.ts';
+import { measureNewMail } from './b6/new-mail.ts';
+import { onDovecot } from './dovecot-mailbox.ts';
 import type { Figure } from './figures.ts';
-import { endChild, startScript } from './processes.ts';
+import { type DemoFacts, endChild, startScript } from './processes.ts';
 
 const ENDPOINTS = 50;
 const EVENTS = 600;
@@ -25,6 +28,7 @@ const END_WITHIN_MS = 120_000;
 
 interface Seen {
   readonly latencies: readonly number[];
+  readonly arrivals: readonly number[];
   readonly lastAt: number;
 }
 
@@ -35,7 +39,7 @@ interface Stage {
   readonly personId: string;
 }
 
-export async function measureWebhooks(dataDir: string): Promise<readonly Figure[]> {
+export async function measureWebhooks(facts: DemoFacts, dataDir: string): Promise<readonly Figure[]> {
   const { child, line } = await startScript('bench/b6/sink.ts', []);
   try {
     await using core = await openForAdmin(loadConfig({ DATA_DIR: dataDir }), createJsonLog('error'));
@@ -45,12 +49,28 @@ export async function measureWebhooks(dataDir: string): Promise<readonly Figure[
     );
     const [orgId = '', personId = ''] = owner.split('/');
     const stage = { ports, sink: `http://127.0.0.1:${line}`, orgId, personId };
+    const first = await newMail(facts, stage, await addEndpoint(stage, 'message.received'));
     const ids: string[] = [];
     for (let n = 0; n < ENDPOINTS; n += 1) ids.push(await addEndpoint(stage));
-    return [...(await throughput(stage)), ...(await besideOneThatHangs(stage, ids[0] ?? ''))];
+    return [...first, ...(await throughput(stage)), ...(await besideOneThatHangs(stage, ids[0] ?? ''))];
   } finally {
     await endChild(child);
   }
+}
+
+/** Its endpoint hears of nothing else afterwards, so that the other figures count theirs alone. */
+async function newMail(facts: DemoFacts, stage: Stage, endpointId: string): Promise<readonly Figure[]> {
+  const figures = await onDovecot(facts, (on) =>
+    measureNewMail(on, async () => (await statsOf(stage)).arrivals),
+  );
+  const last = await stage.ports.events.readLast(`webhookEndpoint-${endpointId}`);
+  await append(
+    stage.ports,
+    stage.orgId,
+    { stream: `webhookEndpoint-${endpointId}`, expected: last?.revision ?? 'no-stream' },
+    [{ type: 'WebhookEndpointRemoved', data: {} }],
+  );
+  return figures;
 }
 
 async function throughput(stage: Stage): Promise<readonly Figure[]> {
@@ -120,7 +140,10 @@ async function statsOf({ sink }: Stage): Promise<Seen> {
   return (await (await fetch(`${sink}/stats`)).json()) as Seen;
 }
 
-async function addEndpoint({ ports, sink, orgId, personId }: Stage): Promise<string> {
+async function addEndpoint(
+  { ports, sink, orgId, personId }: Stage,
+  eventType: WebhookEventType = 'policy.denied',
+): Promise<string> {
   const id = ports.ids.newId('whk');
   const { id: secretId } = await ports.webhookSecrets.create(id);
   await append(ports, orgId, { stream: `webhookEndpoint-${id}`, expected: 'no-stream' }, [
@@ -129,7 +152,7 @@ async function addEndpoint({ ports, sink, orgId, personId }: Stage): Promise<str
       data: {
         url: await ports.personal.seal(personId, `${sink}/ok`),
         description: null,
-        event_types: ['policy.denied'],
+        event_types: [eventType],
         mailbox_ids: ['*'],
         payload: 'thin',
         rights_of: personId,

@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net';
 
 let latencies: number[] = [];
 let lastAt = 0;
+let arrivals: number[] = [];
 
 const server = createServer((request, response) => {
   if (request.url === '/stats') {
-    response.end(JSON.stringify({ latencies, lastAt }));
+    response.end(JSON.stringify({ latencies, arrivals, lastAt }));
     latencies = [];
+    arrivals = [];
     return;
   }
   const chunks: Buffer[] = [];
@@ -18,6 +20,7 @@ const server = createServer((request, response) => {
     const { timestamp } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly timestamp: string };
     lastAt = Date.now();
     latencies.push(lastAt - Date.parse(timestamp));
+    arrivals.push(lastAt);
     response.end();
   });
 });

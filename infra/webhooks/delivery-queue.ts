@@ -40,6 +40,8 @@ const AT_ONCE = 500;
 const READ_AHEAD = 2_000;
 /** Characters in one append, but for the notification that reaches it: far below what a store takes. */
 const MOST_PER_APPEND = 256 * 1024;
+/** More deliveries than these are worth a batch of their own. */
+const FEW = 20;
 /** Events that are searched in vain before the progress is recorded. */
 const SEARCHED_IN_VAIN = 5_000;
 
@@ -209,6 +211,9 @@ class QueueLeader {
     );
     this.#end = { ...this.#end, revision: appended.revision };
     this.#searched = 0;
+    // While a caller waits, the read model takes the next batch at once: a lone event is then sent sooner.
+    const size = taken.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+    if (size > 0 && size < FEW) void this.#parts.readModels.waitFor(appended.position, ASK_EVERY_MS);
   }
 }
 
