@@ -3,7 +3,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { type EndpointState, liveSecrets } from './endpoint.ts';
-import type { DisableReason, EndpointEvent, PayloadForm } from './endpoint-events.ts';
+import type { EndpointEvent, PayloadForm } from './endpoint-events.ts';
 
 type Facts = readonly Fact<EndpointEvent>[];
 
@@ -93,15 +93,6 @@ export function removeEndpoint(state: EndpointState): Facts {
   assertExists(state);
   return [{ type: 'WebhookEndpointRemoved', data: {} }];
 }
-
-/**
- * The gateway gives up on an endpoint. Nothing when it was changed since `version`, the version of its URL that was tried: the
- * failure then says nothing of the new one.
- */
-export const disableEndpoint = (state: EndpointState, reason: DisableReason, urlTried: Sealed): Facts =>
-  state.status === 'active' && state.url === urlTried
-    ? [{ type: 'WebhookEndpointDisabled', data: { reason } }]
-    : [];
 
 /** Secrets that sign at once: the new one, and two before it. */
 const MOST_SECRETS = 3;

@@ -230,12 +230,12 @@ export const deleteWebhookEndpoint = defineCapability<z.output<typeof DeleteInpu
   },
 });
 
-/** They sign nothing any more; when they cannot be erased now, the sweeper does it. */
+/** A failure leaves secrets in the vault that sign nothing: no endpoint names them. */
 async function eraseSecrets(
   { webhookSecrets, log }: { readonly webhookSecrets: WebhookSecrets; readonly log: Context['ports']['log'] },
   endpointId: string,
 ): Promise<void> {
   await webhookSecrets.erase(endpointId).catch((error: unknown) => {
-    log.warn('webhooks: secrets not erased yet', { endpoint_id: endpointId, error: String(error) });
+    log.warn('webhooks: secrets not erased', { endpoint_id: endpointId, error: String(error) });
   });
 }

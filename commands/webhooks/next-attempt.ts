@@ -31,7 +31,8 @@ export function afterResponse(
   const failures = tried.failures + 1;
   const step = times.retryAfterMs[failures - 1];
   const asked = response.retryAfterSeconds;
-  const isFinal = response.status === 'blocked' || response.httpStatus === GONE || step === undefined;
+  // After 410 a next attempt is made only if the endpoint was changed meanwhile, and so not disabled.
+  const isFinal = response.status === 'blocked' || step === undefined;
   const waitMs = pauseOf(step ?? HOUR_MS, asked, chance);
   const at = new Date(now.getTime() + waitMs);
   const pauses = asked !== null && PAUSING.has(response.httpStatus);
