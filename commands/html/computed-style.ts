@@ -21,7 +21,7 @@ export const OUTERMOST: SeenElement = {
 /** Elements whose content is not text of the mail. */
 const DROPPED: ReadonlySet<string> = new Set(
   (
-  'script style title template object embed applet iframe frame frameset noframes svg math select ' +
+    'script style title template object embed applet iframe frame frameset noframes svg math select ' +
     'textarea audio video canvas map xml'
   ).split(' '),
 );

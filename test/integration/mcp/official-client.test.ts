@@ -83,7 +83,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       expect(transport.protocolVersion).to.equal(revision);
       expect([...versionsSent]).to.deep.equal([revision]);
       expect(client.getServerCapabilities()).to.deep.include({ tools: { listChanged: true } });
-      expect(client.getServerVersion()).to.deep.equal({ name: 'mailbox-gateway', version: '0.0.1' });
+      expect(client.getServerVersion()).to.deep.equal({ name: 'mailbox-gateway', version: '0.0.0' });
       expect(client.getInstructions()?.split(/\s+/).length).to.be.within(40, 120);
       expect(troubles).to.deep.equal([]);
     });

@@ -113,6 +113,8 @@ describe('an event node that lost its fence', function () {
     const throughProxy = new URL(database.url);
     throughProxy.port = String(proxy.port);
     const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    // The database is dropped right after the test, which may reach a connection that is still closing.
+    pool.on('connect', (pooled) => pooled.on('error', () => undefined));
     opened.defer(() => pool.end());
     const node = await startEventNode({
       pool,
