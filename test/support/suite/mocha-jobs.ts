@@ -59,7 +59,9 @@ export const mochaJob = (name: string, files: readonly string[], timeoutMs = TIM
 
 async function runMocha(files: readonly string[], report: string, timeoutMs: number): Promise<JobResult> {
   const args = ['node_modules/.bin/mocha', '--reporter', 'json', '--reporter-option', `output=${report}`];
-  const { code, output, ended } = await runNode([...args, ...files], {
+  // In its long form a test may take as long as its process.
+  const long = timeoutMs > TIMEOUT_MS ? ['--timeout', String(timeoutMs)] : [];
+  const { code, output, ended } = await runNode([...args, ...long, ...files], {
     timeoutMs,
     watch: lingering(report),
   });
