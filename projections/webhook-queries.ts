@@ -95,10 +95,10 @@ export async function listDeliveries(
   const rows = await sql.query<Stored>(
     `select * from (
        select d.*, ${IN_FLIGHT} from read.webhook_delivery d
-       where ${endpointId === null ? 'd.org_id = $1' : 'd.org_id = $1 and d.endpoint_id = $2'}
+       where d.org_id = $1 and ($2::text is null or d.endpoint_id = $2)
          and ($3::text is null or d.status = $3) and ($4::text is null or d.event_type = $4)
          and ($5::timestamptz is null or d.occurred_at >= $5) and ($6::timestamptz is null or d.occurred_at < $6)
-         and ($7::text is null or d.id < $7) and $2::text is not distinct from $2
+         and ($7::text is null or d.id < $7)
      ) found
      where $8::text is null or in_flight = ($8 = 'in_flight')
      order by id desc limit $9`,

@@ -14,7 +14,7 @@ export interface ChangesSoFar {
   readonly upTo: Position;
 }
 
-/** A watch on mailboxes or operations, by id; the caller disposes of it. */
+/** A watch on mailboxes, operations, deliveries or endpoints, by id; the caller disposes of it. */
 export interface FeedWatch extends Disposable {
   /** True when an event of one of them was noted since the last call, and at the first call. */
   take(): boolean;

@@ -1,5 +1,6 @@
 /** What webhooks need from outside the process: secrets that sign, one signed POST, and the record of its outcome. */
 import type { NewEvent } from '../values/event.ts';
+import type { DeliveryError } from '../values/webhook-event.ts';
 
 /** Signing secrets in `vault`, encrypted under the master key; an event names each by its id. */
 export interface WebhookSecrets {
@@ -29,8 +30,8 @@ export interface WebhookResponse {
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly httpStatus: number | null;
-  /** A code of `DELIVERY_ERRORS`; null on success. */
-  readonly error: string | null;
+  /** Null on success. */
+  readonly error: DeliveryError | null;
   /** At most 1 KiB of the response, as text; empty when there was none. */
   readonly excerpt: string;
   /** The pause that a Retry-After header asks for. */

@@ -25,6 +25,24 @@ export type EndedStatus = (typeof ENDED_STATUSES)[number];
 export const TRIGGERS = ['event', 'retry', 'test', 'replay'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
+/** Why an attempt did not succeed. */
+export const DELIVERY_ERRORS = [
+  'http_status',
+  'redirect',
+  'target_blocked',
+  'timeout',
+  'dns_failed',
+  'connection_refused',
+  'connection_reset',
+  'tls_failed',
+  'protocol_error',
+  'interrupted',
+  'expired',
+  'endpoint_disabled',
+  'endpoint_removed',
+] as const;
+export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+
 /** One thing to tell the outside. */
 export interface Notification {
   readonly type: WebhookEventType;

@@ -8,25 +8,13 @@ import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
 import { toBase32 } from '../values/ids.ts';
-import { ENDED_STATUSES, TEST_EVENT_TYPE, TRIGGERS, WEBHOOK_EVENT_TYPES } from '../values/webhook-event.ts';
-
-/** Why an attempt did not succeed. */
-export const DELIVERY_ERRORS = [
-  'http_status',
-  'redirect',
-  'target_blocked',
-  'timeout',
-  'dns_failed',
-  'connection_refused',
-  'connection_reset',
-  'tls_failed',
-  'protocol_error',
-  'interrupted',
-  'expired',
-  'endpoint_disabled',
-  'endpoint_removed',
-] as const;
-export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+import {
+  DELIVERY_ERRORS,
+  ENDED_STATUSES,
+  TEST_EVENT_TYPE,
+  TRIGGERS,
+  WEBHOOK_EVENT_TYPES,
+} from '../values/webhook-event.ts';
 
 const position = z.string().regex(/^\d{1,19}$/);
 

@@ -4,11 +4,12 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { WebhookResponse } from '../ports/webhook-port.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { TEST_EVENT_TYPE } from '../values/webhook-event.ts';
-import { DELIVERY_ERRORS, type DeliveryEnded, type DeliveryError } from './delivery-events.ts';
+import type { DeliveryEnded } from './delivery-events.ts';
 import { Delivery, describeDelivery } from './delivery-payload.ts';
 import { endedEntry } from './ended-entry.ts';
-import { type EndpointState, liveSecrets } from './endpoint.ts';
+import type { EndpointState } from './endpoint.ts';
 import { EndpointId, endpointOf } from './endpoint-payload.ts';
+import { requestTarget } from './request-target.ts';
 
 const Input = z.strictObject({ endpoint_id: EndpointId });
 
@@ -36,7 +37,8 @@ export const testWebhookEndpoint = defineCapability<z.output<typeof Input>, Deli
     const { ports, author } = context;
     const state = await endpointOf(context, endpointId);
     if (state.status === 'disabled') throw endpointDisabled();
-    const target = await targetOf(context, endpointId, state);
+    const target = await requestTarget(ports, endpointId, state);
+    if (target === null) throw notFound('webhook endpoint');
     const deliveryId = await context.claim('obx');
     const eventId = ports.ids.newId('evt');
     const timestamp = ports.clock.now().toISOString();
@@ -70,22 +72,6 @@ export const endpointDisabled = (): GatewayError =>
     'The endpoint is disabled; set its status to active with PATCH first.',
   );
 
-/** Throws `conflict` when the URL or every secret was erased: nothing is sent without a signature. */
-async function targetOf({ ports }: Context, endpointId: string, state: EndpointState) {
-  const url = state.url && (await ports.personal.open(state.url));
-  const live = liveSecrets(state.secrets, ports.clock.now().toISOString());
-  const secrets = await ports.webhookSecrets.read(
-    endpointId,
-    live.map(({ id }) => id),
-  );
-  if (url === null) throw notFound('webhook endpoint');
-  if (secrets.length > 0) return { url, secrets };
-  throw new GatewayError('conflict', 'The endpoint has no secret that could sign; rotate its secret first.');
-}
-
-const isDeliveryError = (code: string): code is DeliveryError =>
-  DELIVERY_ERRORS.some((known) => known === code);
-
 async function outcomeOf({ ports }: Context, { createdBy }: EndpointState, response: WebhookResponse) {
   const { status, startedAt, durationMs, httpStatus, error, excerpt } = response;
   return {
@@ -94,7 +80,7 @@ async function outcomeOf({ ports }: Context, { createdBy }: EndpointState, respo
     started_at: startedAt.toISOString(),
     duration_ms: durationMs,
     http_status: httpStatus,
-    error: error === null ? null : { code: isDeliveryError(error) ? error : ('protocol_error' as const) },
+    error: error === null ? null : { code: error },
     response_excerpt:
       excerpt === '' || createdBy === null ? null : await ports.personal.seal(createdBy, excerpt),
   };

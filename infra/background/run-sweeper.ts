@@ -7,7 +7,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import { KeyedBackoff, type Pauses } from '../concurrency/backoff.ts';
 import { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { repeat } from './repeat.ts';
+import { repeat } from '../concurrency/repeat.ts';
 
 /** Another process resumes tasks that take longer to end. */
 const END_WITHIN_MS = 10_000;

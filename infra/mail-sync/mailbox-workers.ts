@@ -1,7 +1,7 @@
 /** The workers of this process. Leases spread the mailboxes evenly over all processes that work on mail. */
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { Clock, Ports } from '../../commands/ports/ports.ts';
-import { repeat } from '../background/repeat.ts';
+import { repeat } from '../concurrency/repeat.ts';
 import type { DirectoryCopy } from '../directory/memory-directory.ts';
 import { listen } from '../postgres/listen.ts';
 import { IdleVerdicts } from './idle-verdicts.ts';

@@ -22,6 +22,7 @@ import { FEED_DAYS, isAfter } from '../../commands/ports/change-feed.ts';
 const FEED = 'mailFeed-';
 const OPERATION = 'operation-';
 const DELIVERIES = 'webhookDeliveries-';
+const ENDPOINT = 'webhookEndpoint-';
 
 /** Changes kept in memory, a few hundred bytes each. */
 const RECENT_CHANGES = 10_000;
@@ -116,7 +117,7 @@ export class FeedFollower implements ChangeFeed {
 
   async #followOnce(signal: AbortSignal): Promise<void> {
     const from = this.#reached < 0n ? null : this.#reached;
-    const filter = { streamPrefixes: [FEED, OPERATION, DELIVERIES] };
+    const filter = { streamPrefixes: [FEED, OPERATION, DELIVERIES, ENDPOINT] };
     for await (const item of this.#options.events.subscribeToAll(from, signal, filter)) {
       // A checkpoint may be beyond the last event here; a cursor from it would seem to be of another log.
       if (item.kind === 'event') this.#note(item.event);

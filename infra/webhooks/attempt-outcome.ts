@@ -1,7 +1,8 @@
 /** The outcome of an attempt as the log holds it. */
 import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
-import type { DeliveryEnded, DeliveryError } from '../../commands/webhooks/delivery-events.ts';
+import type { DeliveryError } from '../../commands/values/webhook-event.ts';
+import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
 import { afterInterruption, type Following } from '../../commands/webhooks/next-attempt.ts';
 import type { Claim } from './claims.ts';
 
@@ -48,6 +49,6 @@ export const answered = (
   started_at: response.startedAt.toISOString(),
   duration_ms: response.durationMs,
   http_status: response.httpStatus,
-  error: response.error === null ? null : { code: response.error as DeliveryError },
+  error: response.error === null ? null : { code: response.error },
   ...more,
 });

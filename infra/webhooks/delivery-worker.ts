@@ -7,11 +7,11 @@ import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
 import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
 import { endedEntry } from '../../commands/webhooks/ended-entry.ts';
 import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
-import { liveSecrets } from '../../commands/webhooks/endpoint.ts';
 import { mayBeTold } from '../../commands/webhooks/may-be-told.ts';
 import { afterResponse, GONE } from '../../commands/webhooks/next-attempt.ts';
+import { requestTarget } from '../../commands/webhooks/request-target.ts';
 import { DUE_CHANNEL } from '../../projections/webhooks.ts';
-import { repeat } from '../background/repeat.ts';
+import { repeat } from '../concurrency/repeat.ts';
 import { KeyedBackoff } from '../concurrency/backoff.ts';
 import { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -19,7 +19,7 @@ import { listen } from '../postgres/listen.ts';
 import { answered, cancelled, interrupted } from './attempt-outcome.ts';
 import { type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
 import type { DeliveryStream } from './delivery-log.ts';
-import { eraseOldPayloads, payloadBody, withheldBody } from './payload-bytes.ts';
+import { payloadBody, withheldBody } from './payload-bytes.ts';
 import { CONNECTIONS } from './post-webhook.ts';
 
 export interface DeliveryWorkerParts {
@@ -38,7 +38,6 @@ const LOOK_EVERY_MS = 500;
 const BETWEEN_PASSES_MS = 40;
 /** Outcomes that wait for the log; nothing is claimed beyond. */
 const MOST_RECORDING = 1_000;
-const TIDY_EVERY_MS = 3_600_000;
 /** Of all attempts, while other organisations wait. */
 const SHARE_OF_ONE_ORGANISATION = 1 / 4;
 /** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
@@ -90,9 +89,6 @@ export class DeliveryWorker {
     };
     signal.addEventListener('abort', wake, { once: true });
     const listening = listen({ directUrl, channel: DUE_CHANNEL, clock, log, onNotification: wake }, signal);
-    const tidying = repeat({ name: 'webhook payloads', everyMs: TIDY_EVERY_MS, clock, log, signal }, () =>
-      eraseOldPayloads(ports, this.#times().expiredBefore),
-    );
     const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
     await repeat(loop, async () => {
       await clock.sleep(Math.max(0, this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs()), signal);
@@ -100,7 +96,7 @@ export class DeliveryWorker {
       await this.pass(signal);
     });
     await this.#end();
-    await Promise.all([listening, tidying]);
+    await listening;
   }
 
   /** Claims what is due and begins it. Throws `store_unavailable`. */
@@ -204,15 +200,12 @@ export class DeliveryWorker {
     const now = ports.clock.now();
     const person = { orgId: delivery.orgId ?? '', personId: state.rightsOf };
     const verdict = mayBeTold(ports.directory.state, person, delivery, now);
-    // Without its person's key nobody knows the address any more.
-    const url = state.url === null ? null : await ports.personal.open(state.url);
-    if (verdict === 'rights_gone' || url === null) return 'rights_gone';
+    if (verdict === 'rights_gone') return verdict;
+    const target = await requestTarget(ports, id, state);
+    if (target === null) return 'rights_gone';
     const withheld = verdict === 'withheld';
     const body = withheld ? withheldBody(delivery) : await payloadBody(ports, delivery, state.payload);
-    const ids = liveSecrets(state.secrets, now.toISOString()).map((secret) => secret.id);
-    const secrets = await ports.webhookSecrets.read(id, ids);
-    if (secrets.length < ids.length || ids.length === 0) throw new Error('a signing secret is missing');
-    return { request: { endpointId: id, url, id: delivery.eventId, body, secrets }, withheld };
+    return { request: { endpointId: id, ...target, id: delivery.eventId, body }, withheld };
   }
 
   async #settle(claim: Claim, response: WebhookResponse, withheld: boolean): Promise<void> {

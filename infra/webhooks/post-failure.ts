@@ -1,7 +1,7 @@
 /** Why a POST brought no whole answer, as a code of `DELIVERY_ERRORS`. */
 import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { DeliveryError } from '../../commands/webhooks/delivery-events.ts';
+import type { DeliveryError } from '../../commands/values/webhook-event.ts';
 
 /** An answer, or why there is none, without its times. */
 export type Outcome = Omit<WebhookResponse, 'startedAt' | 'durationMs'>;

@@ -81,7 +81,7 @@ export const awaitEmail = defineCapability<Input, AwaitReply<Item>>({
     if (input.for === 'approval') return await awaitApprovals(waiting, input);
     return input.for === 'operation'
       ? await awaitOperations(waiting, input)
-      : await waitFor(waiting, await startOfAll(waiting), deliveriesThat(context, input.delivery_ids ?? []));
+      : await awaitDeliveries(waiting, input);
   },
 });
 
@@ -97,6 +97,14 @@ async function awaitMessages(
 async function awaitOperations(waiting: Waiting, input: Input): Promise<AwaitReply<Item>> {
   const { mailbox_id: mailboxId, operation_ids: ids = [] } = input;
   const source = operationsThat(waiting.context, mailboxId, ids);
+  return await waitFor(waiting, await startOfAll(waiting), source);
+}
+
+async function awaitDeliveries(
+  waiting: Waiting,
+  { delivery_ids: ids = [] }: Input,
+): Promise<AwaitReply<Item>> {
+  const source = await deliveriesThat(waiting.context, ids);
   return await waitFor(waiting, await startOfAll(waiting), source);
 }
 

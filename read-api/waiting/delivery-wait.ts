@@ -10,10 +10,19 @@ import type { Found, WaitSource } from './wait-for.ts';
 export const MAX_DELIVERIES = 50;
 const READ_MODEL_WITHIN_MS = 1_000;
 
-/** Matches each delivery when its attempt ends, whatever the outcome. */
-export function deliveriesThat(context: Context, deliveryIds: readonly string[]): WaitSource<Delivery> {
+/** Matches each delivery when its attempt ends, whatever the outcome, or when its endpoint ends with it. */
+export async function deliveriesThat(
+  context: Context,
+  deliveryIds: readonly string[],
+): Promise<WaitSource<Delivery>> {
   const ids = [...new Set(deliveryIds)];
-  return { ids, find: (after, caller) => findEnded({ ...context, caller }, ids, after) };
+  // An endpoint that is disabled or deleted cancels its deliveries: that is news of the endpoint.
+  const rows = await findDeliveries(context.ports.sql, context.caller.org.id, ids);
+  const endpointIds = rows.map(({ endpointId }) => endpointId);
+  return {
+    ids: [...new Set([...ids, ...endpointIds])],
+    find: (after, caller) => findEnded({ ...context, caller }, ids, after),
+  };
 }
 
 async function findEnded(
@@ -25,11 +34,10 @@ async function findEnded(
   const upTo = ports.feed.reached;
   // A wait that finds the read model behind looks again: nothing counts as searched that it does not have.
   const isThere = await ports.readModels.waitFor(upTo, READ_MODEL_WITHIN_MS);
-  const rows = await findDeliveries(ports.sql, caller.org.id, ids);
   const sees = await sightOf(context);
-  if (isThere && rows.filter(sees).length < ids.length) throw notFound('delivery');
+  const rows = (await findDeliveries(ports.sql, caller.org.id, ids)).filter(sees);
+  if (isThere && rows.length < ids.length) throw notFound('delivery');
   const ended = rows
-    .filter(sees)
     .flatMap((row) => {
       const { endedPosition } = row;
       const isNews = endedPosition !== null && endedPosition > after.position && endedPosition <= upTo;

@@ -70,6 +70,21 @@ describe('webhooks over REST', function () {
       return body.items as Json[];
     }, 10_000);
 
+  /** Resolves when a wait for this id has begun. */
+  const watched = (id: string): Promise<void> => {
+    const { feed } = gateway.gateway.ports;
+    const watch = feed.watch.bind(feed);
+    return new Promise((resolve) => {
+      feed.watch = (ids, signal) => {
+        if (ids.includes(id)) {
+          feed.watch = watch;
+          resolve();
+        }
+        return watch(ids, signal);
+      };
+    });
+  };
+
   it(`sends a new mail once, signed, and lists the attempt ${verifies('contract:17:route-webhook-endpoints', 'contract:17:route-deliveries', 'contract:11:attempts', 'contract:11:deliveries')}`, async () => {
     const { id, secret } = await create();
     await arrive('first');
@@ -178,10 +193,6 @@ describe('webhooks over REST', function () {
     await arrive('awaited');
     const [row] = await deliveries(`endpoint_id=${String(id)}&status=scheduled`);
     const ask = { for: 'delivery', delivery_ids: [row.id], timeout_seconds: 20 };
-    await gateway.rest('POST', `/mailboxes/${mailboxId}/grants`, {
-      principal_id: owner.userId,
-      scopes: ['messages:read'],
-    });
     const waiting = owner.rest('POST', `/mailboxes/${mailboxId}/email.await`, ask);
     await owner.rest('PATCH', `/webhook-endpoints/${String(id)}`, { status: 'active' });
     const answer = await waiting;
@@ -191,6 +202,21 @@ describe('webhooks over REST', function () {
     const more = { ...ask, cursor: answer.body.cursor as string, timeout_seconds: 0 };
     const after = await owner.rest('POST', `/mailboxes/${mailboxId}/email.await`, more);
     expect(after.body).to.include({ status: 'timed_out' });
+  });
+
+  it('ends the wait for a delivery when its endpoint is deleted', async () => {
+    const { id } = await create({ event_types: ['message.received'] });
+    await owner.rest('PATCH', `/webhook-endpoints/${String(id)}`, { status: 'paused' });
+    await arrive('never sent');
+    const [row] = await deliveries(`endpoint_id=${String(id)}&status=scheduled`);
+    const ask = { for: 'delivery', delivery_ids: [row.id], timeout_seconds: 20 };
+    const begun = watched(String(row.id));
+    const waiting = owner.rest('POST', `/mailboxes/${mailboxId}/email.await`, ask);
+    await begun;
+    await owner.rest('DELETE', `/webhook-endpoints/${String(id)}`);
+    const { body } = await waiting;
+    expect(body.status, JSON.stringify(body)).to.equal('matched');
+    expect(body.items[0]).to.deep.include({ status: 'cancelled', error: { code: 'endpoint_removed' } });
   });
 
   it('refuses addresses that are not public, and people without the scope', async () => {

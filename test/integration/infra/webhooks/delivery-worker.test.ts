@@ -10,9 +10,8 @@ import { httpSink, type Received, type Sink } from '../../../support/servers/web
 import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
-import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { happened, openSample, sealSample } from '../../../support/samples/event-author.ts';
+import { happened } from '../../../support/samples/event-author.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
 describe('the worker that delivers webhooks', function () {
@@ -287,21 +286,20 @@ describe('the worker that delivers webhooks', function () {
   it('delivers for a person who took over the endpoint while an attempt for another was prepared', async () => {
     await world.endpoint('whk_1', sink.url);
     await world.queue(['whk_1'], 1, 1);
-    let isTaken = false;
-    const open = async (sealed: Sealed): Promise<string | null> => {
-      if (!isTaken)
-        await happened(world.rig.events, 'webhookEndpoint-whk_1', [
-          { type: 'WebhookEndpointChanged', data: { rights_of: 'usr_2' } },
-        ]);
-      isTaken = true;
-      return await openSample(sealed);
+    // The worker reads the endpoint once more before it disables it.
+    const { events } = world.rig;
+    const readStream = events.readStream.bind(events);
+    events.readStream = async (...asked) => {
+      events.readStream = readStream;
+      await happened(events, 'webhookEndpoint-whk_1', [
+        { type: 'WebhookEndpointChanged', data: { rights_of: 'usr_2' } },
+      ]);
+      return await readStream(...asked);
     };
     const state = directoryState({ roles: new Map([['org_a/usr_2', 'owner']]) });
-    const seal = (_: string, text: string) => Promise.resolve(sealSample(text));
     world.run({
       ports: {
         directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() } as never,
-        personal: { seal, open },
       },
     });
     await allEnded();

@@ -20,4 +20,17 @@ describe('sweepersOf', () => {
     expect(await rig.ports.content.describe(await bodyOf(gone))).to.equal(null);
     expect(await rig.ports.content.describe(await bodyOf(kept))).not.to.equal(null);
   });
+
+  it('erases the summaries of webhooks that are no longer kept', async () => {
+    const { ports } = new SendRig();
+    const asked: unknown[] = [];
+    const query = (text: string, parameters?: readonly unknown[]) => {
+      if (text.includes('vault.webhook_payload')) asked.push(parameters?.[0]);
+      return Promise.resolve([]);
+    };
+    const rows = sweepersOf({ ...ports, sql: { ...ports.sql, query } as never });
+    const now = ports.clock.now();
+    await rows.find(({ name }) => name === 'expired-content')?.settle({ now });
+    expect(asked).to.deep.equal([new Date(now.getTime() - 30 * 86_400_000)]);
+  });
 });

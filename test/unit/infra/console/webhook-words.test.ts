@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { TEST_EVENT_TYPE, WEBHOOK_EVENT_TYPES } from '../../../../commands/values/webhook-event.ts';
 import { DELIVERY_STATUSES } from '../../../../commands/webhooks/delivery-payload.ts';
-import { DELIVERY_ERRORS } from '../../../../commands/webhooks/delivery-events.ts';
+import { DELIVERY_ERRORS } from '../../../../commands/values/webhook-event.ts';
 import { ENDPOINT_STATUSES } from '../../../../commands/webhooks/endpoint.ts';
 
 interface Events {

@@ -1,6 +1,6 @@
 /** A background loop that survives failures and ends with its signal. */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
-import type { WakeSignal } from '../concurrency/wake-signal.ts';
+import type { WakeSignal } from './wake-signal.ts';
 
 interface Loop {
   readonly name: string;
