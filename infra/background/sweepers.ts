@@ -192,7 +192,8 @@ function listOrphans({ directory, sql }: Ports): ReturnType<typeof listUnsentDra
 const byMailboxes = (ports: Ports): readonly Sweeper[] => [
   row({
     name: 'delivery-reports',
-    everyMs: 2 * SECOND,
+    // It goes over all mailboxes.
+    everyMs: MINUTE,
     atOnce: 4,
     ofOneMailbox: 1,
     pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },

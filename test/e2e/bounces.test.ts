@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type DeliveriesQueued, QUEUE_STREAM } from '../../commands/webhooks/delivery-events.ts';
 import { happened, sampleAuthor } from '../support/samples/event-author.ts';
+import { sweepersOf } from '../../infra/background/sweepers.ts';
 import { DELIVERY_REPORTS } from '../support/samples/delivery-reports.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { appendMessages } from '../support/servers/mail-append.ts';
@@ -38,8 +39,15 @@ describe('delivery reports through the whole gateway', function () {
   };
   const reportsOf = async (id: string) =>
     (await ports().events.readStream(`draft-${id}`)).filter(({ type }) => type === 'DeliveryReportReceived');
+  /** What the gateway does once a minute. */
+  const search = async (): Promise<void> => {
+    const sweeper = sweepersOf(ports()).find(({ name }) => name === 'delivery-reports');
+    const room = { now: new Date(), limit: 10, except: [], ofOneMailbox: 1, busy: [] };
+    for (const task of (await sweeper?.find(room)) ?? []) await sweeper?.settle(task);
+  };
   const reported = (id: string, count: number): Promise<void> =>
     eventually(async () => {
+      await search();
       expect((await reportsOf(id)).length).to.equal(count);
     }, 20_000);
 
@@ -91,6 +99,7 @@ describe('delivery reports through the whole gateway', function () {
     const raw = DELIVERY_REPORTS.postfix(messageId);
     await arrives(raw);
     await eventually(async () => {
+      await search();
       expect((await told(endpointId)).length).to.equal(1);
     }, 20_000);
     const [event] = await reportsOf(id);
