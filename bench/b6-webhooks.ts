@@ -44,7 +44,7 @@ export async function measureWebhooks(facts: DemoFacts, dataDir: string): Promis
   try {
     await using core = await openForAdmin(loadConfig({ DATA_DIR: dataDir }), createJsonLog('error'));
     const { ports } = core;
-    const [owner = ''] = [...ports.directory.state.roles].flatMap(([key, role]) =>
+    const [owner = ''] = [...ports.directory.state.members].flatMap(([key, { role }]) =>
       role === 'owner' ? [key] : [],
     );
     const [orgId = '', personId = ''] = owner.split('/');

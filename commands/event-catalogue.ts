@@ -1,5 +1,5 @@
 /** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
-import { accountEvents, EmailReserved } from './accounts/account.ts';
+import { accountEvents, emailEvents } from './accounts/account.ts';
 import { sessionEvents } from './accounts/session.ts';
 import { quotaEvents } from './operations/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
@@ -19,8 +19,10 @@ import { mailboxEvents, MailboxNumberReserved } from './mailboxes/mailbox-events
 import { operationEvents } from './operations/operation-events.ts';
 import { agentEvents } from './organisation/agent.ts';
 import { bootstrapEvents } from './organisation/bootstrap-reservation.ts';
-import { organisationEvents } from './organisation/organisation.ts';
+import { inviteEvents } from './organisation/invite.ts';
+import { organisationEvents } from './organisation/organisation-events.ts';
 import { tokenEvents } from './organisation/token.ts';
+import { systemMailEvents } from './system-mail/system-mail.ts';
 import { policyEvents } from './policy/policy-events.ts';
 import { deliveryEvents } from './webhooks/delivery-events.ts';
 import { endpointEvents } from './webhooks/endpoint-events.ts';
@@ -29,8 +31,10 @@ export const allEvents = [
   LogNamed,
   ...bootstrapEvents,
   ...organisationEvents,
+  ...inviteEvents,
+  ...systemMailEvents,
   ...accountEvents,
-  EmailReserved,
+  ...emailEvents,
   ...sessionEvents,
   ...agentEvents,
   ...tokenEvents,

@@ -1,16 +1,14 @@
 /** `read.directory`: one row per entity, from which every process loads its in-memory directory. */
 import type { Sql } from '../commands/ports/ports.ts';
 import type { Position } from '../commands/values/position.ts';
+import { changesOf, denialBy, keysOf } from './directory-changes.ts';
 import {
-  changesOf,
   type DirectoryChange,
-  denialBy,
   DIRECTORY_STREAMS,
   type Entity,
   type EntityKind,
   type EntityKey,
   type EntityTypes,
-  keysOf,
   type LookUp,
 } from './directory-entities.ts';
 import { checkpointKey, type Projection, tableName } from './projection.ts';
@@ -61,7 +59,7 @@ class Entities {
 
 export const directory: Projection = {
   name: 'directory',
-  version: 3,
+  version: 4,
   tables: ['directory'],
   create: (tableOf) => [
     `create table ${tableOf('directory')} (kind text not null, id text not null, body json not null, primary key (kind, id))`,
@@ -73,9 +71,7 @@ export const directory: Projection = {
     const entities = new Entities();
     const keys = relevant.flatMap(({ streamName, fact }) => keysOf(streamName, fact));
     for (const row of await readRows(sql, table, keys)) entities.load(row, row.body);
-    for (const { streamName, fact } of relevant) {
-      entities.change(await changesOf(streamName, fact, entities.lookUp, open));
-    }
+    for (const event of relevant) entities.change(await changesOf(event, entities.lookUp, open));
     await writeRows(sql, table, entities);
   },
   parked: async (event, { sql, tableOf }) => {

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { Author } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import type { PublicContext } from '../kernel/public-route.ts';
+import { membershipsOf } from '../kernel/membership.ts';
 
 export const invalidCredentials = (): GatewayError =>
   new GatewayError('invalid_credentials', 'E-mail address or password is wrong.');
@@ -72,10 +73,10 @@ export interface Member {
   readonly orgId: string;
 }
 
-/** The person in their oldest organisation (ids are UUIDv7); null without one. */
-export function memberOf({ roles }: DirectoryState, userId: string): Member | null {
-  const [key] = [...roles.keys()].filter((role) => role.endsWith(`/${userId}`)).sort();
-  return key === undefined ? null : { userId, orgId: key.slice(0, key.indexOf('/')) };
+/** The person in the organisation they joined first; null without one. */
+export function memberOf(state: DirectoryState, userId: string): Member | null {
+  const [first] = membershipsOf(state, userId);
+  return first === undefined ? null : { userId, orgId: first.orgId };
 }
 
 /** A person as the author of events, before there is a session. `orgId` is null for a person without an organisation. */

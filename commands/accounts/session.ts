@@ -6,6 +6,7 @@ import { instant, sealedVerifier, verifierInClear } from '../values/event-fields
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { STEP_UP_MS } from '../kernel/live-caller.ts';
+import { roleIn } from '../kernel/membership.ts';
 import type { DirectoryState, SessionEntry } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
@@ -37,13 +38,27 @@ const SessionSteppedUp = defineEvent({
   webhook: null,
 });
 
-const END_REASONS = ['logout', 'revoked', 'password_changed', 'too_many'] as const;
+const END_REASONS = [
+  'logout',
+  'revoked',
+  'password_changed',
+  'too_many',
+  'switched',
+  'member_removed',
+  'organisation_deleted',
+  'account_erased',
+] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
 const SessionEnded = defineEvent({
   type: 'SessionEnded',
   summary: 'A session was ended before it expired; requests with it are refused.',
-  data: z.object({ user_id: z.string(), reason: z.enum(END_REASONS) }),
+  data: z.object({
+    user_id: z.string(),
+    reason: z.enum(END_REASONS),
+    /** The session that replaces a `switched` one. */
+    next_id: z.string().optional(),
+  }),
   webhook: null,
 });
 
@@ -162,7 +177,7 @@ export type Session = z.output<typeof Session>;
 export function describeSession(state: DirectoryState, entry: SessionEntry, now: Date): Session | null {
   const user = state.people.get(entry.userId);
   const org = state.organisations.get(entry.orgId);
-  const role = state.roles.get(`${entry.orgId}/${entry.userId}`);
+  const role = roleIn(state, entry.orgId, entry.userId);
   if (!user || !org || !role) return null;
   const isFresh = entry.steppedUpUntil !== null && Date.parse(entry.steppedUpUntil) > now.getTime();
   return {

@@ -2,13 +2,13 @@
  * The present rights of a token: a pure function of the directory, computed at each request, never from claims
  * (`contract.md` 3).
  */
-import { z } from 'zod';
 import type {
   AgentEntry,
   DirectoryState,
   GrantEntry,
   OrganisationEntry,
   PersonEntry,
+  PositionText,
   SessionEntry,
   TokenEntry,
 } from '../ports/directory.ts';
@@ -22,6 +22,8 @@ import {
   type Scope,
   SESSION_ONLY_SCOPES,
 } from '../values/scopes.ts';
+import { quotasOn } from './grant-quotas.ts';
+import { endedByDeletion, isBefore, memberOfOrg, WITHHELD_UNVERIFIED } from './membership.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 
 /** The kind of caller that policy distinguishes; an agent's credential is always `agent`. */
@@ -38,6 +40,8 @@ export interface Caller {
   /** Only for a person who is signed in; null for every token. */
   readonly session: CallerSession | null;
   readonly role: Role | null;
+  /** False while the person behind has not verified the address: some scopes are withheld. */
+  readonly isVerified: boolean;
   readonly orgScopes: ReadonlySet<Scope>;
   /** Mailboxes with a live grant, each with the scopes that token, cap and grant all contain. */
   readonly mailboxes: ReadonlyMap<string, MailboxAccess>;
@@ -61,7 +65,15 @@ export interface MailboxAccess {
 const isLive = (grant: GrantEntry, now: Date): boolean =>
   grant.expiresAt === null || Date.parse(grant.expiresAt) > now.getTime();
 
-/** The grant of a principal on a mailbox; null without one, and once it has expired. */
+/** False for a grant from an earlier membership of its person. */
+function isOfMembership(state: DirectoryState, grant: GrantEntry): boolean {
+  if (grant.principalKind === 'agent') return true;
+  const orgId = state.mailboxes.get(grant.mailboxId)?.orgId ?? '';
+  const member = memberOfOrg(state, orgId, grant.principalId);
+  return member !== null && !isBefore(grant.position, member.since);
+}
+
+/** The grant of a principal on a mailbox; null without one, once it has expired, and when its membership ended. */
 export function liveGrant(
   state: DirectoryState,
   mailboxId: string,
@@ -70,7 +82,7 @@ export function liveGrant(
 ): GrantEntry | null {
   const grantId = state.grantIds.get(mailboxId)?.get(principalId);
   const grant = grantId === undefined ? undefined : state.grants.get(grantId);
-  return grant && isLive(grant, now) ? grant : null;
+  return grant && isLive(grant, now) && isOfMembership(state, grant) ? grant : null;
 }
 
 const commonRoles = (
@@ -97,9 +109,10 @@ function boundByOwner(
 function mailboxAccess(
   state: DirectoryState,
   token: TokenEntry,
-  ownerId: string | null,
+  { agent, person }: Standing,
   now: Date,
 ): ReadonlyMap<string, MailboxAccess> {
+  const ownerId = agent?.ownerId ?? null;
   const access = new Map<string, MailboxAccess>();
   for (const mailboxId of state.mailboxIdsByPrincipal.get(token.principalId) ?? []) {
     const mailbox = state.mailboxes.get(mailboxId);
@@ -109,7 +122,9 @@ function mailboxAccess(
     const bounded = grant && boundByOwner(state, grant, ownerId, now);
     if (!bounded) continue;
     access.set(mailboxId, {
-      scopes: new Set(bounded.scopes.filter((scope) => token.scopes.includes(scope))),
+      scopes: new Set(
+        bounded.scopes.filter((scope) => token.scopes.includes(scope) && mayHold(person, scope)),
+      ),
       folderRoles: bounded.folderRoles,
       quotas: quotasOn(state, mailboxId, token.principalId),
     });
@@ -117,8 +132,15 @@ function mailboxAccess(
   return access;
 }
 
-function orgScopes(token: TokenEntry, role: Role, session: CallerSession | null): ReadonlySet<Scope> {
-  const held = ROLE_SCOPES[role];
+const mayHold = ({ isVerified }: PersonEntry, scope: Scope): boolean =>
+  isVerified || !WITHHELD_UNVERIFIED.has(scope);
+
+function orgScopes(
+  token: TokenEntry,
+  { role, person }: Standing,
+  session: CallerSession | null,
+): ReadonlySet<Scope> {
+  const held = ROLE_SCOPES[role].filter((scope) => mayHold(person, scope));
   const cap =
     token.principalKind === 'agent' ? AGENT_ORG_SCOPES.filter((scope) => held.includes(scope)) : held;
   return new Set(
@@ -150,6 +172,7 @@ const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntr
   mailboxIds: null,
   expiresAt: session.expiresAt,
   createdAt: session.startedAt,
+  position: session.position,
   createdBy: session.userId,
   revokedAt: session.endedAt,
   secretHash: null,
@@ -161,6 +184,7 @@ export function callerInSession(state: DirectoryState, session: SessionEntry, no
     orgId: session.orgId,
     principalId: session.userId,
     principalKind: 'user',
+    position: session.position,
   });
   return (
     standing && describeCaller(state, tokenInSession(session, standing.role, now), standing, { now, session })
@@ -183,26 +207,43 @@ interface Standing {
 
 function standingOf(
   state: DirectoryState,
-  token: Pick<TokenEntry, 'orgId' | 'principalId' | 'principalKind'>,
+  token: Pick<TokenEntry, 'orgId' | 'principalId' | 'principalKind' | 'position'>,
 ): Standing | null {
   const org = state.organisations.get(token.orgId);
-  const agent = token.principalKind === 'agent' ? (state.agents.get(token.principalId) ?? null) : null;
-  const personId = token.principalKind === 'agent' ? agent?.ownerId : token.principalId;
-  const person = personId === undefined ? undefined : state.people.get(personId);
-  const role = person && state.roles.get(`${token.orgId}/${person.id}`);
-  if (!org || !role) return null;
-  return agent && agent.orgId !== token.orgId ? null : { org, person, role, agent };
+  const agent = agentOf(state, token);
+  if (!org || agent === undefined) return null;
+  const person = state.people.get(agent?.ownerId ?? token.principalId);
+  const member = person && memberOfOrg(state, org.id, person.id);
+  if (!member) return null;
+  const from = agent?.ownedSince ?? member.since;
+  if (isBefore(from, member.since) || isOver(token.position, from, org)) return null;
+  return { org, person, role: member.role, agent };
 }
+
+/** Null for a person's token; undefined for an agent that is not of the organisation. */
+function agentOf(
+  { agents }: DirectoryState,
+  { principalId, principalKind, orgId }: Pick<TokenEntry, 'orgId' | 'principalId' | 'principalKind'>,
+): AgentEntry | null | undefined {
+  if (principalKind === 'user') return null;
+  const agent = agents.get(principalId);
+  return agent?.orgId === orgId ? agent : undefined;
+}
+
+/** Made in an earlier membership, by an earlier owner of the agent, or before the organisation was deleted. */
+const isOver = (position: PositionText | null, from: PositionText, org: OrganisationEntry): boolean =>
+  position !== null && (isBefore(position, from) || endedByDeletion(org, position));
 
 function describeCaller(
   state: DirectoryState,
   token: TokenEntry,
-  { org, person, role, agent }: Standing,
+  standing: Standing,
   { now, session }: { readonly now: Date; readonly session: SessionEntry | null },
 ): Caller {
+  const { org, person, role, agent } = standing;
   const signedIn = session && { id: session.id, steppedUpUntil: session.steppedUpUntil };
-  const mailboxes = mailboxAccess(state, token, agent?.ownerId ?? null, now);
-  const ofOrg = orgScopes(token, role, signedIn);
+  const mailboxes = mailboxAccess(state, token, standing, now);
+  const ofOrg = orgScopes(token, standing, signedIn);
   const everywhere = new Set<Scope>(ofOrg);
   for (const { scopes } of mailboxes.values()) for (const scope of scopes) everywhere.add(scope);
   return {
@@ -211,10 +252,11 @@ function describeCaller(
       ? { kind: 'agent', id: agent.id, name: agent.name }
       : { kind: 'user', id: person.id, name: person.name },
     onBehalfOf: session ? null : person.id,
-    org,
+    org: { id: org.id, name: org.name },
     token,
     session: signedIn,
     role: agent ? null : role,
+    isVerified: person.isVerified,
     orgScopes: ofOrg,
     mailboxes,
     scopes: everywhere,
@@ -224,40 +266,3 @@ function describeCaller(
 /** Owners and admins reach every mailbox of their organisation with `mailboxes:*`; mail itself needs a grant. */
 export const managesEveryMailbox = (caller: Caller): boolean =>
   (caller.role === 'owner' || caller.role === 'admin') && caller.token.mailboxIds === null;
-
-const MOST_SENDS = 10_000;
-
-/** How often a principal may act in one mailbox (`contract.md` 3). Strict, as a misspelt quota would limit nothing. */
-export const GrantQuotas = z.strictObject({
-  sends_per_hour: z.int().min(1).max(MOST_SENDS).describe('Mails sent from this mailbox in one hour.'),
-});
-
-/** Name → most. */
-export type Quotas = Readonly<Record<string, number>>;
-
-/** Both limits together: the smaller number of each name. Null = no limit. */
-export const tighterQuotas = (a: Quotas | null, b: Quotas | null): Quotas | null =>
-  a === null || b === null
-    ? (a ?? b)
-    : Object.fromEntries(
-        [...new Set([...Object.keys(a), ...Object.keys(b)])].map((name) => [
-          name,
-          Math.min(a[name] ?? Infinity, b[name] ?? Infinity),
-        ]),
-      );
-
-/** True when `quotas` allow nothing more often than `bound` does. */
-export const quotasWithin = (bound: Quotas | null, quotas: Quotas | null): boolean =>
-  Object.entries(bound ?? {}).every(([name, most]) => (quotas?.[name] ?? Infinity) <= most);
-
-/** The quotas of a principal's grant on a mailbox; its owner's quotas limit an agent too. Null = no limit. */
-export function quotasOn(
-  { agents, grants, grantIds }: Pick<DirectoryState, 'agents' | 'grants' | 'grantIds'>,
-  mailboxId: string,
-  principalId: string,
-): Quotas | null {
-  const of = (id: string): Quotas | null =>
-    grants.get(grantIds.get(mailboxId)?.get(id) ?? '')?.quotas ?? null;
-  const owner = agents.get(principalId)?.ownerId;
-  return owner === undefined ? of(principalId) : tighterQuotas(of(principalId), of(owner));
-}

@@ -5,19 +5,30 @@ import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { isMailboxScope, ROLE_SCOPES, type Scope, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
 import { requireSession, stepUpRequired } from './live-caller.ts';
+import { WITHHELD_UNVERIFIED } from './membership.ts';
 
-/** The refusal for missing scopes; `step_up_required` for a session that only has to confirm its password. */
+/**
+ * The refusal for missing scopes; `step_up_required` for a session that only has to confirm its password,
+ * `email_unverified` for what a verified address would allow.
+ */
 export const lacks = (
-  { session, role }: Caller,
+  { session, role, isVerified }: Caller,
   required: readonly Scope[],
   which: 'any' | 'all' = 'any',
 ): GatewayError => {
+  if (!isVerified && required.some((scope) => WITHHELD_UNVERIFIED.has(scope))) return emailUnverified();
   const ofRole: readonly Scope[] = session === null || role === null ? [] : ROLE_SCOPES[role];
   if (required.some((scope) => SESSION_ONLY_SCOPES.includes(scope) && ofRole.includes(scope))) {
     return stepUpRequired();
   }
   return insufficientScope(required, which);
 };
+
+const emailUnverified = (): GatewayError =>
+  new GatewayError(
+    'email_unverified',
+    'Verify the e-mail address of this account first: use the link that was mailed to it, or ask for another with POST /auth/verify/resend.',
+  );
 
 /** `details.match`: whether one of several scopes is enough. */
 export function insufficientScope(required: readonly Scope[], which: 'any' | 'all'): GatewayError {

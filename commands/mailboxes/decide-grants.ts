@@ -1,6 +1,6 @@
 /** Grants of a mailbox: one per principal, never wider than its giver's own (`contract.md` 3). Pure. */
 import { GatewayError, notFound } from '../values/errors.ts';
-import { quotasWithin } from '../kernel/access.ts';
+import { quotasWithin } from '../kernel/grant-quotas.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 import { stepUpRequired } from '../kernel/live-caller.ts';
 import {

@@ -3,7 +3,7 @@ import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { AUTHORIZATION_REQUIRED, type FolderAvailability, type MailboxState } from '../ports/directory.ts';
 import { catalogueOf, type Fact, type PastFact } from '../values/event.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
-import type { Quotas } from '../kernel/access.ts';
+import type { Quotas } from '../kernel/grant-quotas.ts';
 import type { HostSettings } from '../ports/mail-port.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 import type { MailboxScope } from '../values/scopes.ts';

@@ -5,7 +5,7 @@ import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { folderRole } from '../values/event-fields.ts';
 import { notFound } from '../values/errors.ts';
 import { futureInstant, InstantField } from '../values/input-fields.ts';
-import { GrantQuotas } from '../kernel/access.ts';
+import { GrantQuotas } from '../kernel/grant-quotas.ts';
 import {
   chosenScopes,
   MAILBOX_SCOPES,
@@ -18,6 +18,7 @@ import { isSteppedUp } from '../kernel/live-caller.ts';
 import { changeMailbox } from './change-mailbox.ts';
 import { assertMayGive, changeGrant, giveGrant, type Giver, revokeGrant } from './decide-grants.ts';
 import { type GrantTerms, type HeldGrant, mailbox, type MailboxRecord } from './mailbox.ts';
+import { memberOfOrg } from '../kernel/membership.ts';
 
 export const Grant = z.object({
   id: z.string(),
@@ -181,9 +182,9 @@ function giverOf({ caller, ports }: Context): Giver {
 
 /** A member or an agent of the caller's organisation. Throws `not_found`. */
 function principalOf({ ports, caller }: Context, id: string): { id: string; kind: 'user' | 'agent' } {
-  const { agents, roles } = ports.directory.state;
-  if (agents.get(id)?.orgId === caller.org.id) return { id, kind: 'agent' };
-  if (roles.has(`${caller.org.id}/${id}`)) return { id, kind: 'user' };
+  const { state } = ports.directory;
+  if (state.agents.get(id)?.orgId === caller.org.id) return { id, kind: 'agent' };
+  if (memberOfOrg(state, caller.org.id, id) !== null) return { id, kind: 'user' };
   throw notFound('principal');
 }
 

@@ -1,5 +1,6 @@
 /** Who may decide an approval: people with the role it requires (`contract.md` 8 and 9). Pure. */
-import type { DirectoryState } from '../ports/directory.ts';
+import { isVerified, memberOfOrg, membersOf } from '../kernel/membership.ts';
+import type { DirectoryState, MemberEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { EventMetadata } from '../values/event.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
@@ -7,6 +8,7 @@ import { type Role, ROLE_SCOPES } from '../values/scopes.ts';
 import type { ApprovalTerms } from './approval-events.ts';
 import type { ApprovalState } from './approval-state.ts';
 
+type Members = Pick<DirectoryState, 'members' | 'organisations' | 'people'>;
 type Wanted = Pick<ApprovalTerms, 'approver_role' | 'exclude_owner'>;
 
 /** The person in whose name a principal acts: an agent's owner, otherwise the principal. */
@@ -22,33 +24,35 @@ export const fulfilsRole = (role: Role | null, wanted: ApprovalTerms['approver_r
   APPROVER_ROLES.findIndex((each) => each === role) >= APPROVER_ROLES.indexOf(wanted);
 
 /** Everyone who may decide such an approval, requested in this person's name. */
-function eligibleApprovers(
-  { roles }: Pick<DirectoryState, 'roles'>,
+export function eligibleApprovers(
+  state: Members,
   { orgId, behindId }: { readonly orgId: string; readonly behindId: string },
   { approver_role, exclude_owner }: Wanted,
 ): readonly string[] {
-  const ofOrg = `${orgId}/`;
-  return [...roles].flatMap(([member, role]) => {
-    if (!member.startsWith(ofOrg) || !fulfilsRole(role, approver_role)) return [];
-    const userId = member.slice(ofOrg.length);
+  return membersOf(state, orgId).flatMap(({ role, userId }) => {
+    if (!fulfilsRole(role, approver_role) || !isVerified(state, userId)) return [];
     return exclude_owner && userId === behindId ? [] : [userId];
   });
 }
 
-/** True when a person who approved no longer has the role to decide. */
+/** True when a person who approved no longer has the role to decide, or lost it since and got it again. */
 export const hasLostApprover = (
-  { roles }: Pick<DirectoryState, 'roles'>,
+  state: Members,
   orgId: string,
   { votes, terms }: Pick<ApprovalState, 'votes' | 'terms'>,
 ): boolean =>
-  votes.some(
-    ({ by, decision }) =>
-      decision === 'approve' && !fulfilsRole(roles.get(`${orgId}/${by.id}`) ?? null, terms.approver_role),
-  );
+  votes.some(({ by, decision, at }) => {
+    const member = memberOfOrg(state, orgId, by.id);
+    const counts = fulfilsRole(member?.role ?? null, terms.approver_role) && !wasAway(member, at);
+    return decision === 'approve' && !counts;
+  });
+
+const wasAway = (member: MemberEntry | null, since: string): boolean =>
+  member !== null && member.joinedAt > since;
 
 /** Throws `no_eligible_approver` when fewer people than the quorum may decide. */
 export function assertApprovers(
-  state: Pick<DirectoryState, 'roles'>,
+  state: Members,
   whose: { readonly orgId: string; readonly behindId: string },
   terms: ApprovalTerms,
 ): void {

@@ -1,5 +1,6 @@
 /** Whether the requester of an approval could still request it (`contract.md` 9). Pure. */
 import { type Caller, callerOf, type MailboxAccess } from '../kernel/access.ts';
+import { memberOfOrg } from '../kernel/membership.ts';
 import type { Directory, DirectoryState, MailboxEntry, TokenEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import { MAILBOX_SCOPES, type MailboxScope } from '../values/scopes.ts';
@@ -25,12 +26,24 @@ export function requesterNow(
 ): Standing | Invalidation {
   const mailbox = state.mailboxes.get(mailboxId ?? '');
   if (!mailbox || mailbox.state === 'removed') return 'mailbox_removed';
-  const token = submitted && tokenOf(state, submitted);
-  if (token?.revokedAt !== null) return 'requester_gone';
-  const caller = callerOf(state, token, now);
+  const caller = submitted && requesterOf(state, submitted, now);
   if (caller === null) return 'requester_gone';
   const access = accessOf(state, caller, mailbox.id, submitted?.at ?? '');
   return access && scopes.every((scope) => access.scopes.has(scope)) ? { mailbox, access } : 'grant_gone';
+}
+
+/** Null when the token was revoked, or the requester is not of the organisation as at the request. */
+function requesterOf(state: DirectoryState, submitted: Submission, now: Date): Caller | null {
+  const token = tokenOf(state, submitted);
+  const caller = token?.revokedAt === null ? callerOf(state, token, now) : null;
+  return caller && !isLater(state, caller, submitted.at) ? caller : null;
+}
+
+/** True when the person joined again, or the agent was handed over, after the request. */
+function isLater(state: DirectoryState, { principal, onBehalfOf, org }: Caller, since: string): boolean {
+  const agent = state.agents.get(principal.id);
+  const member = memberOfOrg(state, org.id, onBehalfOf ?? principal.id);
+  return (agent !== undefined && agent.ownedAt > since) || (member !== null && member.joinedAt > since);
 }
 
 /** One grant per principal and mailbox: one created after the request replaced a lost one; not counted. */
@@ -64,6 +77,7 @@ function tokenOf(state: DirectoryState, { by, orgId }: Submission): TokenEntry |
     mailboxIds: null,
     expiresAt: '',
     createdAt: '',
+    position: null,
     createdBy: by.id,
     revokedAt: null,
     secretHash: null,

@@ -7,6 +7,7 @@ import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import { agent, createAgent as decideAgent } from './agent.ts';
 import type { AgentEntry } from '../ports/directory.ts';
+import { memberOfOrg } from '../kernel/membership.ts';
 
 export const Agent = z.object({
   id: z.string(),
@@ -73,6 +74,6 @@ function ownerOf({ caller, ports }: Context, id: string | undefined): string {
   const ownId = caller.onBehalfOf ?? caller.principal.id;
   const ownerId = id ?? ownId;
   if (ownerId !== ownId && !caller.scopes.has('agents:manage')) throw lacks(caller, ['agents:manage']);
-  if (!ports.directory.state.roles.has(`${caller.org.id}/${ownerId}`)) throw notFound('member');
+  if (memberOfOrg(ports.directory.state, caller.org.id, ownerId) === null) throw notFound('member');
   return ownerId;
 }

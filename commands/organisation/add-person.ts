@@ -38,14 +38,15 @@ export async function addPerson(
   const sealed = {
     email: await ports.personal.seal(userId, email.trim()),
     name: await ports.personal.seal(userId, name),
+    isVerified: true,
   };
   await decideAndAppend(ports, author, account, {
     id: userId,
-    decide: (current) => (current.registered ? [] : registerAccount(current, sealed)),
+    decide: (current) => (current.status === 'none' ? registerAccount(current, sealed) : []),
   });
   const { position } = await decideAndAppend(ports, author, organisation, {
     id: orgId,
-    decide: (current) => addMember(current, { userId, role }),
+    decide: (current) => addMember(current, { userId, role, by: 'operator' }),
   });
   if (position !== null) await ports.directory.waitFor(position);
   return userId;

@@ -61,22 +61,52 @@ const TokenRevoked = defineEvent({
   },
 });
 
-export const tokenEvents = [TokenIssued, TokenRevoked] as const;
+const TokenChanged = defineEvent({
+  type: 'TokenChanged',
+  summary: 'A token was renamed, or set to expire earlier.',
+  data: z.object({ name: z.string().optional(), expires_at: instant.optional() }),
+  webhook: null,
+});
+
+const TokenForgotten = defineEvent({
+  type: 'TokenForgotten',
+  summary: 'A token of an erased account was removed from the list of tokens; requests with it are refused.',
+  data: z.object({}),
+  webhook: null,
+});
+
+export const tokenEvents = [TokenIssued, TokenChanged, TokenRevoked, TokenForgotten] as const;
 type TokenEvent = (typeof tokenEvents)[number];
 type TokenTerms = z.output<typeof TokenIssued.data>;
 
 interface TokenState {
   readonly terms: TokenTerms | null;
   readonly revoked: boolean;
+  readonly forgotten: boolean;
 }
 
 export const token: Aggregate<TokenState, TokenEvent> = {
   category: 'token',
   catalogue: catalogueOf(tokenEvents),
-  initial: { terms: null, revoked: false },
-  evolve: (state, fact: PastFact<TokenEvent>) =>
-    fact.type === 'TokenIssued' ? { ...state, terms: fact.data } : { ...state, revoked: true },
+  initial: { terms: null, revoked: false, forgotten: false },
+  evolve: (state, fact: PastFact<TokenEvent>) => {
+    switch (fact.type) {
+      case 'TokenIssued':
+        return { ...state, terms: fact.data };
+      case 'TokenChanged':
+        return { ...state, terms: state.terms && changedTerms(state.terms, fact.data) };
+      case 'TokenRevoked':
+        return { ...state, revoked: true };
+      case 'TokenForgotten':
+        return { ...state, revoked: true, forgotten: true };
+    }
+  },
 };
+
+const changedTerms = (
+  terms: TokenTerms,
+  { name = terms.name, expires_at = terms.expires_at }: z.output<typeof TokenChanged.data>,
+): TokenTerms => ({ ...terms, name, expires_at });
 
 /** Refuses an id that was issued before: a token's secret is returned once. */
 export function issueToken(state: TokenState, terms: TokenTerms): readonly Fact<TokenEvent>[] {
@@ -88,6 +118,40 @@ export function issueToken(state: TokenState, terms: TokenTerms): readonly Fact<
 export function revokeToken(state: TokenState): readonly Fact<TokenEvent>[] {
   if (state.terms === null) throw notFound('token');
   return state.revoked ? [] : [{ type: 'TokenRevoked', data: {} }];
+}
+
+/** Writes only what differs. Throws `conflict` for a revoked token, `invalid_request` for a later expiry. */
+export function changeToken(
+  state: TokenState,
+  change: { readonly name?: string | undefined; readonly expiresAt?: string | undefined },
+): readonly Fact<TokenEvent>[] {
+  const { terms } = state;
+  if (terms === null || state.forgotten) throw notFound('token');
+  if (state.revoked) throw new GatewayError('conflict', 'This token is revoked.');
+  const isRenamed = change.name !== undefined && change.name !== terms.name;
+  const expiresAt = earlierEnd(terms, change.expiresAt);
+  if (!isRenamed && expiresAt === null) return [];
+  const data = {
+    ...(isRenamed && { name: change.name }),
+    ...(expiresAt !== null && { expires_at: expiresAt }),
+  };
+  return [{ type: 'TokenChanged', data }];
+}
+
+/** Null when it does not change. */
+function earlierEnd({ expires_at }: TokenTerms, wanted: string | undefined): string | null {
+  if (wanted === undefined || wanted === expires_at) return null;
+  if (Date.parse(wanted) < Date.parse(expires_at)) return wanted;
+  const message = 'A token can only be set to expire earlier; issue a new one instead.';
+  throw new GatewayError('invalid_request', message, {
+    details: { issues: [{ path: 'expires_at', code: 'too_big', message }] },
+  });
+}
+
+/** For the tokens of an erased account. Adds nothing when it was forgotten. */
+export function forgetToken(state: TokenState): readonly Fact<TokenEvent>[] {
+  if (state.terms === null) throw notFound('token');
+  return state.forgotten ? [] : [{ type: 'TokenForgotten', data: {} }];
 }
 
 interface TokenRequest {

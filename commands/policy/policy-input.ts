@@ -12,6 +12,7 @@ import {
   RuleId,
 } from '../values/policy-document.ts';
 import { isReserved } from './built-in-policy.ts';
+import { memberOfOrg } from '../kernel/membership.ts';
 
 interface Issue {
   readonly path: readonly PropertyKey[];
@@ -131,7 +132,7 @@ const defaultIssues = (own: PolicyEffect | null): readonly Issue[] =>
 function unknownIds(state: DirectoryState, orgId: string, { rules }: PolicyDocument): readonly Issue[] {
   const isMailbox = (id: string): boolean => state.mailboxes.get(id)?.orgId === orgId;
   const isPrincipal = (id: string): boolean =>
-    state.roles.has(`${orgId}/${id}`) || state.agents.get(id)?.orgId === orgId;
+    memberOfOrg(state, orgId, id) !== null || state.agents.get(id)?.orgId === orgId;
   return rules.flatMap(({ when }, index) => [
     ...without(isMailbox, when.mailbox_ids, ['rules', index, 'when', 'mailbox_ids']),
     ...without(isPrincipal, when.principal_ids, ['rules', index, 'when', 'principal_ids']),

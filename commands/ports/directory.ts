@@ -10,15 +10,70 @@ import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { MailboxScope, Role, Scope } from '../values/scopes.ts';
 
+/** A `Position` as a decimal text, because entries are stored as JSON. */
+export type PositionText = string;
+
 export interface OrganisationEntry {
   readonly id: string;
   readonly name: string;
+  readonly createdAt: string;
+  /** Set while the organisation is deleted and can be restored; it is erased at this time. */
+  readonly eraseAt: string | null;
+  readonly isErased: boolean;
+  /** The last deletion: sessions and tokens made before it stay invalid, also after a restore. */
+  readonly notBefore: PositionText | null;
 }
+
+/** Which mails about waiting approvals a person gets. */
+export const NOTIFICATION_LEVELS = ['each', 'digest', 'off'] as const;
+export type NotificationLevel = (typeof NOTIFICATION_LEVELS)[number];
 
 export interface PersonEntry {
   readonly id: string;
   readonly name: string;
   readonly email: string;
+  readonly registeredAt: string;
+  /** True when the address was shown to be the person's own. */
+  readonly isVerified: boolean;
+  readonly notifications: NotificationLevel;
+  /** True from the request to erase the account until it is erased or the erasure is stopped. */
+  readonly isBeingErased: boolean;
+}
+
+/** The membership of a person in an organisation. Whatever the person had from an earlier one stays invalid. */
+export interface MemberEntry {
+  /** `<org_id>/<usr_id>`. */
+  readonly id: string;
+  readonly orgId: string;
+  readonly userId: string;
+  readonly role: Role;
+  readonly since: PositionText;
+  readonly joinedAt: string;
+  /** When the role was last given or changed. */
+  readonly changedAt: string;
+}
+
+/** An invite that was neither ended nor carried out in full. */
+export interface InviteEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly email: string;
+  /** The name of the reservation of the address. */
+  readonly emailKey: string;
+  readonly role: Role;
+  readonly mailboxGrants: readonly InvitedGrant[];
+  readonly expiresAt: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  /** The person who accepted it, until membership and grants exist. */
+  readonly acceptedBy: string | null;
+}
+
+/** What an invite promises on a mailbox. */
+export interface InvitedGrant {
+  readonly mailboxId: string;
+  readonly scopes: readonly MailboxScope[];
+  readonly folderRoles: readonly FolderRole[] | null;
 }
 
 export interface AgentEntry {
@@ -27,6 +82,11 @@ export interface AgentEntry {
   readonly ownerId: string;
   readonly name: string;
   readonly createdAt: string;
+  /** When the present owner got it: tokens made before are invalid, and so are approvals requested before. */
+  readonly ownedSince: PositionText;
+  readonly ownedAt: string;
+  /** Increases with each event of the agent: its ETag. */
+  readonly version: number;
 }
 
 export interface TokenEntry {
@@ -41,6 +101,8 @@ export interface TokenEntry {
   readonly mailboxIds: readonly string[] | null;
   readonly expiresAt: string;
   readonly createdAt: string;
+  /** Null for what is not judged by when it was made: the operator, and the session of an earlier request. */
+  readonly position: PositionText | null;
   readonly createdBy: string;
   readonly revokedAt: string | null;
   /** SHA-256 of a REST token; null for a JWT. */
@@ -55,6 +117,7 @@ export interface SessionEntry {
   /** SHA-256 of the bearer; null once its owner was erased. */
   readonly secretHash: string | null;
   readonly startedAt: string;
+  readonly position: PositionText;
   /** The latest end, however often the session is used. */
   readonly expiresAt: string;
   readonly steppedUpUntil: string | null;
@@ -83,6 +146,7 @@ export interface GrantEntry {
   readonly expiresAt: string | null;
   readonly quotas: Readonly<Record<string, number>> | null;
   readonly createdAt: string;
+  readonly position: PositionText;
   readonly createdBy: string;
 }
 
@@ -143,8 +207,9 @@ export interface PolicyEntry extends Policy {
 export interface DirectoryState {
   readonly organisations: ReadonlyMap<string, OrganisationEntry>;
   readonly people: ReadonlyMap<string, PersonEntry>;
-  /** `<org_id>/<usr_id>` → role. */
-  readonly roles: ReadonlyMap<string, Role>;
+  /** By `<org_id>/<usr_id>`. Read through `membership.ts` only: a membership may not count at present. */
+  readonly members: ReadonlyMap<string, MemberEntry>;
+  readonly invites: ReadonlyMap<string, InviteEntry>;
   readonly agents: ReadonlyMap<string, AgentEntry>;
   readonly tokens: ReadonlyMap<string, TokenEntry>;
   readonly tokenIdByHash: ReadonlyMap<string, string>;

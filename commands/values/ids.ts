@@ -2,7 +2,7 @@
 import { createHash, createHmac, type KeyObject } from 'node:crypto';
 
 export const ID_PREFIXES = [
-  'org', 'usr', 'agt', 'tok', 'grt', 'mbx', 'fld', 'msg', 'thr', 'att', 'upl', 'drf', 'chk', 'opn', 'evt', 'pol', 'ses',
+  'org', 'usr', 'agt', 'inv', 'tok', 'grt', 'mbx', 'fld', 'msg', 'thr', 'att', 'upl', 'drf', 'chk', 'opn', 'evt', 'pol', 'ses',
   'req', 'tsk', 'whk', 'obx',
 ] as const; // prettier-ignore
 export type IdPrefix = (typeof ID_PREFIXES)[number];

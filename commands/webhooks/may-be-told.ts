@@ -1,8 +1,9 @@
 /** Whether the person behind an endpoint may hear of something now: judged right before each attempt (`contract.md` 11). */
 import { liveGrant } from '../kernel/access.ts';
 import { isFolderAllowed } from '../kernel/folders.ts';
+import { orgScopesOf } from '../kernel/membership.ts';
 import type { DirectoryState, GrantEntry, MailboxEntry } from '../ports/directory.ts';
-import { ROLE_SCOPES, type MailboxScope, type OrgScope } from '../values/scopes.ts';
+import type { MailboxScope, OrgScope } from '../values/scopes.ts';
 
 export interface Told {
   readonly eventType: string;
@@ -30,8 +31,7 @@ export function mayBeTold(
   told: Told,
   now: Date,
 ): Verdict {
-  const role = state.roles.get(`${orgId}/${personId ?? ''}`);
-  const held: readonly OrgScope[] = role === undefined ? [] : ROLE_SCOPES[role];
+  const held = orgScopesOf(state, orgId, personId ?? '');
   if (personId === null || !held.includes('webhooks:manage')) return 'rights_gone';
   return isShown(state, { orgId, personId, held }, told, now) ? 'told' : 'withheld';
 }

@@ -7,6 +7,7 @@ import { SCOPES } from '../../commands/values/scopes.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import { membershipsOf } from '../../commands/kernel/membership.ts';
 
 export interface CallArguments {
   readonly capability: string;
@@ -60,6 +61,7 @@ function operatorAs({ directory: { state }, clock }: Omit<Ports, 'readModels'>, 
     mailboxIds: null,
     expiresAt: new Date(now.getTime() + MINUTE_MS).toISOString(),
     createdAt: now.toISOString(),
+    position: null,
     createdBy: 'admin-command',
     revokedAt: null,
     secretHash: null,
@@ -72,8 +74,7 @@ function operatorAs({ directory: { state }, clock }: Omit<Ports, 'readModels'>, 
 function orgOf(state: DirectoryState, principalId: string): string {
   const agent = state.agents.get(principalId);
   if (agent) return agent.orgId;
-  const role = [...state.roles.keys()].find((key) => key.endsWith(`/${principalId}`));
-  return role?.slice(0, role.indexOf('/')) ?? '';
+  return membershipsOf(state, principalId)[0]?.orgId ?? '';
 }
 
 /** The operator on the machine, as the author of events. */

@@ -6,14 +6,27 @@ import type { DirectoryChange, Entity, EntityKey } from '../../projections/direc
 export type RightsChange =
   'everything' | { readonly principals: readonly string[]; readonly mailboxes: readonly string[] };
 
-/** Null when it narrows no rights. `before`: the directory without the change. */
+/** Null when it narrows no rights. A change of an organisation concerns all its mailboxes. `before`: the directory without the change. */
 export function changedRights(before: DirectoryState, { put, remove }: DirectoryChange): RightsChange | null {
   const principals = [...put.flatMap(principalOf), ...remove.flatMap((key) => principalOfKey(before, key))];
-  const mailboxes = put.flatMap((entity) =>
+  const organisations = new Set(
+    put.flatMap((entity) =>
+      entity.kind === 'organisation' &&
+      entity.value.notBefore !== (before.organisations.get(entity.value.id)?.notBefore ?? null)
+        ? [entity.value.id]
+        : [],
+    ),
+  );
+  const ofThem =
+    organisations.size === 0
+      ? []
+      : [...before.mailboxes.values()].filter(({ orgId }) => organisations.has(orgId)).map(({ id }) => id);
+  const changed = put.flatMap((entity) =>
     entity.kind === 'mailbox' && rights(before.mailboxes.get(entity.value.id)) !== rights(entity.value)
       ? [entity.value.id]
       : [],
   );
+  const mailboxes = [...ofThem, ...changed];
   return principals.length + mailboxes.length === 0 ? null : { principals, mailboxes };
 }
 
@@ -21,9 +34,10 @@ function principalOf(entity: Entity): readonly string[] {
   switch (entity.kind) {
     case 'grant':
       return [entity.value.principalId];
-    case 'role':
-      return [memberOf(entity.value.id)];
+    case 'member':
+      return [entity.value.userId];
     case 'agent':
+    case 'person':
       return [entity.value.id];
     case 'token':
       return entity.value.revokedAt === null ? [] : [entity.value.principalId];
@@ -38,8 +52,8 @@ function principalOfKey({ grants, tokens }: DirectoryState, { kind, id }: Entity
       return [grants.get(id)?.principalId ?? ''];
     case 'token':
       return [tokens.get(id)?.principalId ?? ''];
-    case 'role':
-      return [memberOf(id)];
+    case 'member':
+      return [userOf(id)];
     case 'agent':
     case 'person':
       return [id];
@@ -49,7 +63,7 @@ function principalOfKey({ grants, tokens }: DirectoryState, { kind, id }: Entity
 }
 
 /** `<org_id>/<usr_id>`. */
-const memberOf = (roleId: string): string => roleId.slice(roleId.indexOf('/') + 1);
+const userOf = (memberId: string): string => memberId.slice(memberId.indexOf('/') + 1);
 
 /** The fields of a mailbox that determine which folders a grant covers, and whether the mailbox exists. */
 const rights = (mailbox: MailboxEntry | undefined): string =>

@@ -13,7 +13,8 @@ import type { Entity, EntityKey, LookUp } from '../../projections/directory-enti
 export class DirectoryMaps {
   readonly #organisations = new Map<string, DirectoryStateValue<'organisations'>>();
   readonly #people = new Map<string, DirectoryStateValue<'people'>>();
-  readonly #roles = new Map<string, DirectoryStateValue<'roles'>>();
+  readonly #members = new Map<string, DirectoryStateValue<'members'>>();
+  readonly #invites = new Map<string, DirectoryStateValue<'invites'>>();
   readonly #agents = new Map<string, DirectoryStateValue<'agents'>>();
   readonly #tokens = new Map<string, TokenEntry>();
   readonly #tokenIdByHash = new Map<string, string>();
@@ -30,7 +31,8 @@ export class DirectoryMaps {
   readonly state: DirectoryState = {
     organisations: this.#organisations,
     people: this.#people,
-    roles: this.#roles,
+    members: this.#members,
+    invites: this.#invites,
     agents: this.#agents,
     tokens: this.#tokens,
     tokenIdByHash: this.#tokenIdByHash,
@@ -46,15 +48,17 @@ export class DirectoryMaps {
   };
 
   readonly lookUp: LookUp = (kind, id) => {
-    const role = kind === 'role' ? this.#roles.get(id) : undefined;
     // The map of a kind holds entities of that kind; the compiler cannot infer that.
-    return (role ? { id, role } : this.#mapOf(kind).get(id)) as never;
+    return this.#mapOf(kind).get(id) as never;
   };
 
   put(entity: Entity): void {
     switch (entity.kind) {
-      case 'role':
-        this.#roles.set(entity.value.id, entity.value.role);
+      case 'member':
+        this.#members.set(entity.value.id, entity.value);
+        return;
+      case 'invite':
+        this.#invites.set(entity.value.id, entity.value);
         return;
       case 'organisation':
         this.#organisations.set(entity.value.id, entity.value);
@@ -103,7 +107,8 @@ export class DirectoryMaps {
     return {
       organisation: this.#organisations,
       person: this.#people,
-      role: this.#roles,
+      member: this.#members,
+      invite: this.#invites,
       agent: this.#agents,
       token: this.#tokens,
       mailbox: this.#mailboxes,

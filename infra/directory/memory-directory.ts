@@ -9,10 +9,10 @@ import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { Directory, DirectoryState, MailboxEntry } from '../../commands/ports/directory.ts';
 import { type DirectorySnapshot, readDirectory } from '../../projections/directory-projection.ts';
+import { changesOf, denialBy } from '../../projections/directory-changes.ts';
 import {
-  changesOf,
-  denialBy,
   type DirectoryChange,
+  type DirectoryEvent,
   DIRECTORY_STREAMS,
 } from '../../projections/directory-entities.ts';
 import { projectedEvent } from '../../projections/projection.ts';
@@ -263,9 +263,9 @@ class FollowingDirectory implements DirectoryCopy {
     this.#epoch.applied(stored.position);
   }
 
-  async #change({ streamName, fact }: NonNullable<ReturnType<typeof projectedEvent>>): Promise<void> {
+  async #change(event: DirectoryEvent): Promise<void> {
     const open = this.#options.personal.open.bind(this.#options.personal);
-    this.#put(await changesOf(streamName, fact, this.maps.lookUp, open));
+    this.#put(await changesOf(event, this.maps.lookUp, open));
   }
 
   #put(change: DirectoryChange): void {

@@ -5,7 +5,7 @@ import { AttachmentInput, Headers, PatchFields } from '../../commands/drafts/dra
 import { AddressInput } from '../../commands/drafts/mail-address.ts';
 import { ActOperation } from '../../commands/email/act-operations.ts';
 import { Attachment, Draft, DraftContent, SkippedRecipient } from '../../commands/operations/draft-shape.ts';
-import { GrantQuotas } from '../../commands/kernel/access.ts';
+import { GrantQuotas } from '../../commands/kernel/grant-quotas.ts';
 import { FilterSchema } from '../../commands/mail/mail-filter.ts';
 import { PolicyCondition, PolicyEffect, PolicyRule } from '../../commands/values/policy-document.ts';
 import { Cardinality } from '../../commands/mail/select.ts';

@@ -82,6 +82,7 @@ export const tokenOfSession = (
   mailboxIds: null,
   expiresAt: expiresAt.toISOString(),
   createdAt: issuedAt.toISOString(),
+  position: session.position,
   createdBy: session.userId,
   revokedAt: session.endedAt,
   secretHash: null,

@@ -11,6 +11,7 @@ import { ActOperation } from '../../commands/email/act-operations.ts';
 import type { Policy } from '../../commands/values/policy-document.ts';
 import { type Acting, factsOfSend } from '../../commands/policy/decide-for-caller.ts';
 import type { PolicyFacts } from '../../commands/policy/decide-policy.ts';
+import { memberOfOrg } from '../../commands/kernel/membership.ts';
 
 const MAX_RECIPIENTS = 100;
 
@@ -120,12 +121,12 @@ function bulkCountOf(
 
 /** Throws `not_found` for a principal outside the organisation. */
 function actingAs({ ports, caller }: Context, { mailbox_id, principal_id, actor }: Simulated): Acting {
-  const { agents, roles } = ports.directory.state;
+  const { state } = ports.directory;
   const principalId = principal_id ?? caller.principal.id;
-  if (agents.get(principalId)?.orgId === caller.org.id) {
+  if (state.agents.get(principalId)?.orgId === caller.org.id) {
     if (actor !== undefined) throw invalid('actor', 'An agent is always judged as an agent.');
     return { mailboxId: mailbox_id, principalId, actor: 'agent' };
   }
-  if (!roles.has(`${caller.org.id}/${principalId}`)) throw notFound('principal');
+  if (memberOfOrg(state, caller.org.id, principalId) === null) throw notFound('principal');
   return { mailboxId: mailbox_id, principalId, actor: actor ?? 'person' };
 }

@@ -70,7 +70,6 @@ describe('events that webhooks tell', () => {
   it(`lead to every type that can be subscribed to ${verifies('contract:11:event-kinds')}`, () => {
     const told = new Set(published.flatMap(typesOf));
     expect(WEBHOOK_EVENT_TYPES.filter((type) => !told.has(type))).to.deep.equal([
-      'member.removed',
       'application.connected',
       'application.disconnected',
     ]);

@@ -52,7 +52,7 @@ describe('access rights', function () {
     ];
     await decideAndAppend(ports, author, account, {
       id: userId,
-      decide: (state) => registerAccount(state, { email, name }),
+      decide: (state) => registerAccount(state, { email, name, isVerified: true }),
     });
     await decideAndAppend(ports, author, organisation, {
       id: orgId,

@@ -55,7 +55,9 @@ describe('kill -9 while webhooks are delivered', function () {
 
   const addEndpoint = async (): Promise<void> => {
     const { ids, personal, webhookSecrets, directory } = core.ports;
-    const [owner = ''] = [...directory.state.roles].flatMap(([key, role]) => (role === 'owner' ? [key] : []));
+    const [owner = ''] = [...directory.state.members].flatMap(([key, { role }]) =>
+      role === 'owner' ? [key] : [],
+    );
     const [org = '', personId = ''] = owner.split('/');
     orgId = org;
     const id = ids.newId('whk');

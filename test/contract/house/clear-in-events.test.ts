@@ -7,7 +7,7 @@ import { verifies } from '../../support/suite/verifies.ts';
 /** Texts of events that are not sealed and are no ids, and what keeps each of them from telling what a mail says. */
 const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {
   'a keyed hash, or one over a random number or a sealed Message-ID': [
-    'owner_key', 'path_key', 'fingerprint', 'content_hash', 'draft.content_hash', 'mime_sha256',
+    'owner_key', 'email_key', 'path_key', 'fingerprint', 'content_hash', 'draft.content_hash', 'mime_sha256',
     'report_key',
   ],
   'an id that this gateway made': [

@@ -45,6 +45,7 @@ const PLANTED: Readonly<Record<string, readonly [file: string, imported: string]
   'commands-messages': ['commands/messages/floor.ts', '../drafts/below.ts'],
   'commands-operations': ['commands/operations/floor.ts', '../messages/below.ts'],
   'commands-policy': ['commands/policy/floor.ts', '../operations/below.ts'],
+  'commands-system-mail': ['commands/system-mail/floor.ts', '../policy/below.ts'],
   'commands-kernel': ['commands/kernel/floor.ts', '../policy/below.ts'],
   'commands-ports': ['commands/ports/floor.ts', '../kernel/below.ts'],
   'commands-mail': ['commands/mail/floor.ts', '../ports/below.ts'],

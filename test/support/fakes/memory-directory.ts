@@ -7,7 +7,7 @@ import type { Position } from '../../../commands/values/position.ts';
 import { type AnyEvent, eventCatalogue } from '../../../commands/event-catalogue.ts';
 import type { MailboxListener } from '../../../infra/directory/memory-directory.ts';
 import { DirectoryMaps } from '../../../infra/directory/directory-maps.ts';
-import { changesOf } from '../../../projections/directory-entities.ts';
+import { changesOf } from '../../../projections/directory-changes.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';
 
 export class MemoryDirectory implements Directory {
@@ -40,8 +40,11 @@ export class MemoryDirectory implements Directory {
       const fact = readEvent(eventCatalogue, stored);
       if (!fact) continue;
       const change = await changesOf(
-        stored.streamName,
-        fact as PastFact<AnyEvent>,
+        {
+          streamName: stored.streamName,
+          fact: fact as PastFact<AnyEvent>,
+          position: stored.position,
+        },
         this.#maps.lookUp,
         (sealed) => this.#personal.open(sealed),
       );

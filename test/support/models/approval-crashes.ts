@@ -205,7 +205,15 @@ export class ApprovalCrashes {
     const now = clock.now();
     const later = new Date(now.getTime() + 60_000).toISOString();
     const times = { startedAt: now.toISOString(), expiresAt: later, steppedUpUntil: later, endedAt: null };
-    const session = { id: 'ses_owner', orgId, userId, secretHash: '', client: null, ...times };
+    const session = {
+      id: 'ses_owner',
+      orgId,
+      userId,
+      secretHash: '',
+      client: null,
+      position: '9'.repeat(19),
+      ...times,
+    };
     const caller = callerInSession(directory.state, session, now);
     if (!caller) throw new Error('the owner is nobody');
     return caller;

@@ -15,6 +15,7 @@ import {
   SCOPES,
   type Scope,
 } from '../../../commands/values/scopes.ts';
+import { agentEntry, memberEntry, orgEntry, personEntry } from './people.ts';
 
 export const WORLD_NOW = new Date('2026-03-01T12:00:00.000Z');
 
@@ -99,6 +100,7 @@ const grantEntry = (id: string, mailboxId: string, principalId: string, traits: 
   principalKind: principalId.startsWith('agt_') ? 'agent' : 'user',
   quotas: null,
   createdAt: AT,
+  position: '2',
   createdBy: 'usr_9',
   ...traits,
 });
@@ -114,6 +116,7 @@ export const tokenOf = ({ kind, tokenScopes, tokenMailboxIds }: World): TokenEnt
   mailboxIds: tokenMailboxIds,
   expiresAt: '2026-12-01T00:00:00.000Z',
   createdAt: AT,
+  position: '2',
   createdBy: 'usr_9',
   revokedAt: null,
   secretHash: null,
@@ -135,12 +138,11 @@ export function stateOf(world: World): DirectoryState {
   const byMailbox = Map.groupBy(grants, ({ mailboxId }) => mailboxId);
   const byPrincipal = Map.groupBy(grants, ({ principalId }) => principalId);
   return {
-    organisations: new Map(['org_1', 'org_2'].map((id) => [id, { id, name: id }])),
-    people: new Map([['usr_1', { id: 'usr_1', name: 'Olive', email: 'olive@example.com' }]]),
-    roles: new Map(world.role === null ? [] : [['org_1/usr_1', world.role]]),
-    agents: new Map([
-      ['agt_1', { id: 'agt_1', orgId: 'org_1', ownerId: 'usr_1', name: 'Agent', createdAt: AT }],
-    ]),
+    organisations: new Map(['org_1', 'org_2'].map((id) => [id, orgEntry(id)])),
+    people: new Map([['usr_1', personEntry('usr_1', { name: 'Olive', email: 'olive@example.com' })]]),
+    members: new Map(world.role === null ? [] : [['org_1/usr_1', memberEntry('org_1', 'usr_1', world.role)]]),
+    invites: new Map(),
+    agents: new Map([['agt_1', agentEntry('agt_1', 'org_1', 'usr_1')]]),
     tokens: new Map([['tok_1', tokenOf(world)]]),
     tokenIdByHash: new Map(),
     sessions: new Map(),

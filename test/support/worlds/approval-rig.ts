@@ -1,7 +1,7 @@
 /** An operation rig with approvals: rules, signed-in approvers, a clock that can be set. */
 import type { Caller } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
-import type { PersonEntry, PolicyEntry } from '../../../commands/ports/directory.ts';
+import type { PolicyEntry } from '../../../commands/ports/directory.ts';
 import { ROLE_SCOPES, type Role, type Scope } from '../../../commands/values/scopes.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
@@ -14,6 +14,7 @@ import type { Approval } from '../../../commands/operations/approval-payload.ts'
 import { WORLD_NOW } from './access-world.ts';
 import { type OperationRig, operationRig, type RigOptions } from './operation-rig.ts';
 import { policyEntry } from '../samples/policy-entry.ts';
+import { seatMember } from './people.ts';
 
 export interface ApprovalRig extends OperationRig {
   /** Sets the clock to this many seconds after the beginning. */
@@ -41,8 +42,6 @@ export function approvalRig(options: RigOptions = {}): ApprovalRig {
   const { ports } = rig;
   const { state } = ports.directory;
   const policies = state.policies as Map<string, PolicyEntry>;
-  const roles = state.roles as Map<string, Role>;
-  const people = state.people as Map<string, PersonEntry>;
   let version = 0;
   const rules: ApprovalRig['rules'] = (...all) => {
     version += 1;
@@ -57,8 +56,7 @@ export function approvalRig(options: RigOptions = {}): ApprovalRig {
     },
     rules,
     person: (id, role) => {
-      roles.set(`org_1/${id}`, role);
-      people.set(id, { id, name: id, email: `${id}@example.com` });
+      seatMember(state, 'org_1', id, role);
       const orgScopes = new Set<Scope>(ROLE_SCOPES[role]);
       return {
         ...rig.caller,

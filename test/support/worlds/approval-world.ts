@@ -133,6 +133,7 @@ export class ApprovalWorld {
       userId: id,
       secretHash: '',
       startedAt: now.toISOString(),
+      position: '9'.repeat(19),
       expiresAt: FAR,
       steppedUpUntil: FAR,
       endedAt: null,

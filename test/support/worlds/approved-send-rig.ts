@@ -1,7 +1,6 @@
 /** An agent whose sends wait for a person, on the rig of a send, and the possible courses of an approval. */
 import type { PolicyEntry } from '../../../commands/ports/directory.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
-import type { Role } from '../../../commands/values/scopes.ts';
 import { decideAndAppend, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import { wantsToSendDraft } from '../../../commands/sending/send-draft.ts';
 import { castVote, decideCancel } from '../../../commands/operations/approval-decisions.ts';
@@ -12,6 +11,7 @@ import { releaseDraftOf } from '../../../commands/drafts/end-review.ts';
 import { sampleAuthor } from '../samples/event-author.ts';
 import { SendRig, type SendRigOptions } from './send-rig.ts';
 import { policyEntry } from '../samples/policy-entry.ts';
+import { seatMember } from './people.ts';
 
 const ONE_APPROVER = [{ id: 'needs_approval', when: { actions: ['send'] }, then: { decision: 'require' } }];
 
@@ -20,7 +20,7 @@ const APPROVER = 'usr_approver';
 export class ApprovedSendRig extends SendRig {
   constructor(options: SendRigOptions = {}) {
     super({ kind: 'agent', policy: policyOf(ONE_APPROVER), ...options });
-    (this.ports.directory.state.roles as Map<string, Role>).set(`org_1/${APPROVER}`, 'approver');
+    seatMember(this.ports.directory.state, 'org_1', APPROVER, 'approver');
   }
 
   /** Puts other rules in force. */

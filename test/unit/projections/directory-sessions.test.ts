@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { PersonSessionsEntry } from '../../../commands/ports/directory.ts';
 import type { Sealed } from '../../../commands/values/sealed.ts';
-import { changeSessions } from '../../../projections/directory-entities.ts';
+import { changeSessions } from '../../../projections/directory-sessions.ts';
 import { openSample, sealSample } from '../../support/samples/event-author.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.parse('2026-03-01T12:00:00.000Z');
 const at = (milliseconds: number): string => new Date(START + milliseconds).toISOString();
 
-type Fact = Parameters<typeof changeSessions>[1];
+type Fact = Parameters<typeof changeSessions>[1]['fact'];
 const meta = (milliseconds: number) =>
   ({ occurred_at: at(milliseconds), org_id: 'org_1', actor: { client: 'sealed' } }) as Fact['meta'];
 const started = (milliseconds: number): Fact => ({
@@ -33,7 +33,7 @@ describe('changeSessions', () => {
     known = undefined;
   });
   const happens = async (id: string, fact: Fact): Promise<readonly string[]> => {
-    known = await changeSessions(id, fact, () => known, openSample);
+    known = await changeSessions(id, { fact, position: 7n }, () => known, openSample);
     return known.sessions.map((session) => session.id);
   };
 
@@ -48,6 +48,7 @@ describe('changeSessions', () => {
           userId: 'usr_1',
           secretHash: 'hash 0',
           startedAt: at(0),
+          position: '7',
           expiresAt: at(DAY_MS / 2),
           steppedUpUntil: at(1_000),
           endedAt: null,

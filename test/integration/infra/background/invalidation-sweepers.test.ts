@@ -10,7 +10,6 @@ import type { RightsChange } from '../../../../infra/directory/changed-rights.ts
 import type { GrantEntry, MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { catalogueOf, type Fact } from '../../../../commands/values/event.ts';
-import type { Role } from '../../../../commands/values/scopes.ts';
 import { type FeedChange, feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import {
@@ -26,6 +25,7 @@ import { eventually } from '../../../support/suite/eventually.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
+import { seatMember } from '../../../support/worlds/people.ts';
 
 /** What a map holds under this id. Throws when it holds nothing. */
 function held<Entry>(map: ReadonlyMap<string, Entry>, id: string): Entry {
@@ -196,7 +196,7 @@ describe('the invalidation sweepers', () => {
     regrant({ expiresAt: null });
     const approved = await ask();
     await approve(approved);
-    mapOf<Role>(directory().roles).set('org_1/usr_boss', 'member');
+    seatMember(directory(), 'org_1', 'usr_boss', 'member');
     sweeper.changed({ principals: ['usr_boss'], mailboxes: [] });
     await sweep();
     expect(await endOfApproval(approved)).to.equal('approver_gone');

@@ -13,6 +13,7 @@ import type { Sql } from '../../../../commands/ports/ports.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { happened } from '../../../support/samples/event-author.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
+import { memberEntry, personEntry } from '../../../support/worlds/people.ts';
 
 describe('the worker that delivers webhooks', function () {
   this.timeout(30_000);
@@ -116,7 +117,7 @@ describe('the worker that delivers webhooks', function () {
       withheld: true,
     });
     await world.queue(['whk_1'], 2, 2);
-    world.run({ ports: { directory: directory(directoryState({ roles: new Map() })) } });
+    world.run({ ports: { directory: directory(directoryState({ members: new Map() })) } });
     await allEnded();
     expect(received).to.have.length(1);
     expect(world.rig.events.all.find(({ type }) => type === 'WebhookEndpointDisabled')?.data).to.deep.equal({
@@ -296,7 +297,10 @@ describe('the worker that delivers webhooks', function () {
       ]);
       return await readStream(...asked);
     };
-    const state = directoryState({ roles: new Map([['org_a/usr_2', 'owner']]) });
+    const state = directoryState({
+      members: new Map([['org_a/usr_2', memberEntry('org_a', 'usr_2', 'owner')]]),
+      people: new Map([['usr_2', personEntry('usr_2')]]),
+    });
     world.run({
       ports: {
         directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() } as never,

@@ -59,8 +59,8 @@ describe('session management', () => {
 
   it('refuses to sign in when the person has no role, whatever the password', async () => {
     const { directory } = gateway.ports;
-    const roles = new Map<string, never>();
-    const state = { ...directory.state, roles };
+    const members = new Map<string, never>();
+    const state = { ...directory.state, members };
     context = { ...context, ports: { ...gateway.ports, directory: { ...directory, state } } };
     expect(await rejection(login())).to.include({ code: 'invalid_credentials' });
   });

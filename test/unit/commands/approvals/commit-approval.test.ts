@@ -12,6 +12,7 @@ import { emailRequests } from '../../../../read-api/approvals/email-requests.ts'
 import { NEEDS_APPROVAL, type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { unseatMember } from '../../../support/worlds/people.ts';
 
 const DAY = 24 * 60 * 60;
 
@@ -178,7 +179,7 @@ describe('approval_commit of message actions', () => {
     [
       'requester_gone',
       'the requester left',
-      ({ ports }) => (ports.directory.state.roles as Map<string, unknown>).delete('org_1/usr_1'),
+      ({ ports }) => unseatMember(ports.directory.state, 'org_1', 'usr_1'),
     ],
   ];
   for (const [why, when, change] of losses) {

@@ -4,13 +4,13 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { PolicyEntry } from '../../../../commands/ports/directory.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import type { Role } from '../../../../commands/values/scopes.ts';
 import { type Mode, MODES } from '../../../../commands/operations/authorize-operation.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { ACTION_TYPES } from '../../../../commands/operations/operation-events.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
+import { seatMember } from '../../../support/worlds/people.ts';
 
 const DECISIONS = ['allow', 'require', 'deny'] as const;
 type Decision = (typeof DECISIONS)[number];
@@ -69,7 +69,7 @@ function rigFor(actor: Actor, decision: Decision): SendRig {
       detectedRoles: { inbox: 1, sent: 2, archive: 3, trash: 4, junk: 5 },
     },
   });
-  (rig.ports.directory.state.roles as Map<string, Role>).set('org_1/usr_approver', 'approver');
+  seatMember(rig.ports.directory.state, 'org_1', 'usr_approver', 'approver');
   if (actor !== 'person') return rig;
   const session = { id: 'ses_1', steppedUpUntil: '2100-01-01T00:00:00.000Z' };
   const caller: Caller = { ...rig.caller, actor: 'person', session };

@@ -34,6 +34,7 @@ const entry = (changes: Partial<SessionEntry> = {}): SessionEntry => ({
   userId: 'usr_1',
   secretHash: 'abc',
   startedAt: at(-1_000),
+  position: '2',
   expiresAt: at(3_600_000),
   steppedUpUntil: at(60_000),
   endedAt: null,

@@ -26,7 +26,7 @@ function asking(role: 'admin' | 'member', endedAt: string | null = null): Ports 
     kind: 'user', role, tokenScopes: [], tokenMailboxIds: null, mailboxes: [mailbox, mailbox],
   }); // prettier-ignore
   const session = {
-    id: 'ses_1', orgId: 'org_1', userId: 'usr_1', secretHash: null, startedAt: WORLD_NOW.toISOString(),
+    id: 'ses_1', orgId: 'org_1', userId: 'usr_1', secretHash: null, startedAt: WORLD_NOW.toISOString(), position: '2',
     expiresAt: later, steppedUpUntil: null, endedAt, client: null,
   }; // prettier-ignore
   const state = { ...bare, sessions: new Map([['ses_1', session]]) };

@@ -9,6 +9,7 @@ import { type OperationRig, operationRig, type RigOptions } from '../../../suppo
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
+import { seatMember } from '../../../support/worlds/people.ts';
 
 /** A rig with these rules, whose requester is a member besides the `approvers`. */
 function under(
@@ -18,10 +19,11 @@ function under(
 ): OperationRig {
   const rig = operationRig(options);
   const entry = policyEntry(rules, { version: 4 });
-  const { policies, roles } = rig.ports.directory.state;
+  const { state } = rig.ports.directory;
+  const { policies } = state;
   (policies as Map<string, PolicyEntry>).set(entry.id, entry);
   for (const [index, role] of approvers.entries())
-    (roles as Map<string, Role>).set(`org_1/usr_approver_${String(index)}`, role);
+    seatMember(state, 'org_1', `usr_approver_${String(index)}`, role);
   return rig;
 }
 
@@ -95,14 +97,14 @@ describe('requesting an approval', () => {
       code: 'no_eligible_approver',
       details: { required: 2, eligible: 1, approver_role: 'admin' },
     });
-    (rig.ports.directory.state.roles as Map<string, Role>).set('org_1/usr_boss', 'owner');
+    seatMember(rig.ports.directory.state, 'org_1', 'usr_boss', 'owner');
     expect((await rig.reply(actOnEmail, input, 'k')).status).to.equal('awaiting_approval');
   });
 
   it(`excludes the person behind the request when the rule excludes the owner ${verifies('contract:9:eligible')}`, async () => {
     const foreign = { ...REQUIRE, then: { decision: 'require', exclude_owner: true } };
     const rig = under([foreign], []);
-    (rig.ports.directory.state.roles as Map<string, Role>).set('org_1/usr_1', 'owner');
+    seatMember(rig.ports.directory.state, 'org_1', 'usr_1', 'owner');
     const input = acting([rig.arrive('INBOX')], 'archive');
     expect(await rejection(rig.invoke(actOnEmail, input))).to.include({ code: 'no_eligible_approver' });
   });

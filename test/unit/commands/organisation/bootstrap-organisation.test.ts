@@ -13,7 +13,7 @@ describe('bootstrapOrganisation', () => {
     const { state } = ports.directory;
     expect(state.organisations.get(made.orgId)).to.deep.equal({ id: made.orgId, name: 'Example' });
     expect(state.people.get(made.userId)).to.include({ email: 'Owner@example.com', name: 'Olive Owner' });
-    expect(state.roles.get(`${made.orgId}/${made.userId}`)).to.equal('owner');
+    expect(state.members.get(`${made.orgId}/${made.userId}`)?.role).to.equal('owner');
     expect(state.agents.get(made.agentId)).to.include({ ownerId: made.userId, orgId: made.orgId });
     expect(secrets.passwords.get(made.userId)).to.equal(OWNER.password);
     const restId = state.tokenIdByHash.get(ports.tokens.hashRestToken(made.restToken) ?? '') ?? '';

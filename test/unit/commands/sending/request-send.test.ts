@@ -14,6 +14,7 @@ import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { unseatMember } from '../../../support/worlds/people.ts';
 
 const KEY = 'key-1';
 const codeOf = async (work: Promise<unknown>): Promise<string> => {
@@ -83,7 +84,7 @@ describe('requesting approval for a send', () => {
 
   it('leaves the draft open when too few people could decide', async () => {
     const rig = new ApprovedSendRig();
-    (rig.ports.directory.state.roles as Map<string, unknown>).delete('org_1/usr_approver');
+    unseatMember(rig.ports.directory.state, 'org_1', 'usr_approver');
     const id = await rig.startDraft();
     expect(await codeOf(rig.ask(id, KEY))).to.equal('no_eligible_approver');
     expect(await rig.typesOf(`draft-${id}`)).to.deep.equal(['DraftStarted']);

@@ -3,6 +3,7 @@ import type { DirectoryState, GrantEntry, MailboxEntry } from '../../../../comma
 import type { Role } from '../../../../commands/values/scopes.ts';
 import { mayBeTold, type Told, type Verdict } from '../../../../commands/webhooks/may-be-told.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { memberEntry, orgEntry, personEntry } from '../../../support/worlds/people.ts';
 
 const now = new Date('2026-01-01T00:00:00.000Z');
 
@@ -14,7 +15,9 @@ interface Given {
 
 const state = ({ role = 'admin', grant = {}, mailbox = {} }: Given): DirectoryState =>
   ({
-    roles: new Map(role === null ? [] : [['org_a/usr_1', role]]),
+    organisations: new Map([['org_a', orgEntry('org_a')]]),
+    people: new Map([['usr_1', personEntry('usr_1')]]),
+    members: new Map(role === null ? [] : [['org_a/usr_1', memberEntry('org_a', 'usr_1', role)]]),
     mailboxes: new Map([
       [
         'mbx_1',
@@ -37,6 +40,10 @@ const state = ({ role = 'admin', grant = {}, mailbox = {} }: Given): DirectorySt
         'grt_1',
         {
           id: 'grt_1',
+          mailboxId: 'mbx_1',
+          principalId: 'usr_1',
+          principalKind: 'user',
+          position: '2',
           scopes: ['messages:read', 'drafts:read'],
           folderRoles: null,
           expiresAt: null,

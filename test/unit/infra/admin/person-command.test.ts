@@ -34,11 +34,11 @@ describe('admin person', () => {
     const lines = (await run(ANN)).split('\n');
     expect(lines[0]).to.equal('ann@example.com is an approver now.');
     expect(lines.at(-1)).to.equal('http://127.0.0.1/console#reset=token-1');
-    const { people, roles } = gateway.ports.directory.state;
+    const { people, members } = gateway.ports.directory.state;
     const ann = [...people.values()].find(({ email }) => email === 'ann@example.com');
     expect(ann?.name).to.equal('Ann');
     expect(made).to.deep.equal([ann?.id]);
-    expect(roles.get(`${gateway.org.orgId}/${ann?.id ?? ''}`)).to.equal('approver');
+    expect(members.get(`${gateway.org.orgId}/${ann?.id ?? ''}`)?.role).to.equal('approver');
   });
 
   it('is repeatable, and resets the person it added', async () => {

@@ -5,6 +5,7 @@ import { changedRights } from '../../../../infra/directory/changed-rights.ts';
 import type { Entity } from '../../../../projections/directory-entities.ts';
 import { stateOf } from '../../../support/worlds/access-world.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { memberEntry } from '../../../support/worlds/people.ts';
 
 /** The entry of a map under this id. Throws when there is none. */
 function held<Entry>(map: ReadonlyMap<string, Entry>, id: string): Entry {
@@ -31,13 +32,13 @@ describe('changedRights', () => {
   it(`names the holder of a changed or removed grant, role or token ${verifies('contract:10:ground-gone')}`, () => {
     const grant = held(state.grants, 'grt_0');
     expect(put({ kind: 'grant', value: grant })).to.deep.equal(people('usr_1'));
-    expect(put({ kind: 'role', value: { id: 'org_1/usr_2', role: 'member' } })).to.deep.equal(
+    expect(put({ kind: 'member', value: memberEntry('org_1', 'usr_2', 'member') })).to.deep.equal(
       people('usr_2'),
     );
     expect(put({ kind: 'token', value: { ...token, revokedAt: 'now' } })).to.deep.equal(people('usr_1'));
     const remove = [
       { kind: 'grant', id: 'grt_0' },
-      { kind: 'role', id: 'org_1/usr_3' },
+      { kind: 'member', id: 'org_1/usr_3' },
       { kind: 'agent', id: 'agt_1' },
     ] as const;
     expect(changedRights(state, { put: [], remove })).to.deep.equal(people('usr_1', 'usr_3', 'agt_1'));

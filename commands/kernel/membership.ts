@@ -1,0 +1,72 @@
+/**
+ * Who is a member of an organisation, in which role, and what the role gives. Only this file reads the memberships of the
+ * directory: one of a deleted organisation, or of a person whose account is being erased, does not count.
+ */
+import type { DirectoryState, MemberEntry, OrganisationEntry, PositionText } from '../ports/directory.ts';
+import { type OrgScope, type Role, ROLE_SCOPES, type Scope } from '../values/scopes.ts';
+
+type Members = Pick<DirectoryState, 'members' | 'organisations' | 'people'>;
+
+/** What a person may not do before the address of the account is verified: nothing that sends, invites or calls out. */
+export const WITHHELD_UNVERIFIED: ReadonlySet<Scope> = new Set<Scope>([
+  'drafts:send',
+  'approvals:request',
+  'approvals:commit',
+  'approvals:decide',
+  'members:manage',
+  'webhooks:manage',
+  'deliveries:replay',
+  'mailboxes:manage',
+]);
+
+/** The membership, if it counts now. */
+export function memberOfOrg(state: Members, orgId: string, userId: string): MemberEntry | null {
+  const org = state.organisations.get(orgId);
+  const member = state.members.get(`${orgId}/${userId}`);
+  if (!org || !member || org.eraseAt !== null || org.isErased) return null;
+  return state.people.get(userId)?.isBeingErased === false ? member : null;
+}
+
+export const roleIn = (state: Members, orgId: string, userId: string): Role | null =>
+  memberOfOrg(state, orgId, userId)?.role ?? null;
+
+/** Members of an organisation whose membership counts now. */
+export const membersOf = (state: Members, orgId: string): readonly MemberEntry[] =>
+  [...state.members.values()].filter(
+    (member) => member.orgId === orgId && memberOfOrg(state, orgId, member.userId) !== null,
+  );
+
+/** The memberships of a person that count now, the oldest first. */
+export const membershipsOf = (state: Members, userId: string): readonly MemberEntry[] =>
+  [...state.members.values()]
+    .filter((member) => member.userId === userId && memberOfOrg(state, member.orgId, userId) !== null)
+    .toSorted((a, b) => (isBefore(a.since, b.since) ? -1 : 1));
+
+/** An owner of a deleted organisation, who may restore it. */
+export function restorerOf(state: Members, orgId: string, userId: string): MemberEntry | null {
+  const org = state.organisations.get(orgId);
+  const member = state.members.get(`${orgId}/${userId}`);
+  const canBeRestored = typeof org?.eraseAt === 'string' && !org.isErased;
+  if (!canBeRestored || member?.role !== 'owner') return null;
+  return state.people.get(userId)?.isBeingErased === false ? member : null;
+}
+
+/** The organisation's scopes of a person now; none of those that an unverified address withholds. */
+export function orgScopesOf(state: Members, orgId: string, userId: string): readonly OrgScope[] {
+  const role = roleIn(state, orgId, userId);
+  if (role === null) return [];
+  return isVerified(state, userId)
+    ? ROLE_SCOPES[role]
+    : ROLE_SCOPES[role].filter((scope) => !WITHHELD_UNVERIFIED.has(scope));
+}
+
+export const isVerified = ({ people }: Pick<DirectoryState, 'people'>, userId: string): boolean =>
+  people.get(userId)?.isVerified === true;
+
+/** Of decimal numbers without leading zeros the longer one is the greater. */
+export const isBefore = (a: PositionText, b: PositionText): boolean =>
+  a.length === b.length ? a < b : a.length < b.length;
+
+/** True for a session or token that a deletion of its organisation ended. */
+export const endedByDeletion = (org: OrganisationEntry, position: PositionText): boolean =>
+  org.notBefore !== null && isBefore(position, org.notBefore);

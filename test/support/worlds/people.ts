@@ -1,0 +1,69 @@
+/** Entries of the directory about people, for worlds that are made without events. */
+import type {
+  AgentEntry,
+  DirectoryState,
+  MemberEntry,
+  OrganisationEntry,
+  PersonEntry,
+} from '../../../commands/ports/directory.ts';
+import type { Role } from '../../../commands/values/scopes.ts';
+
+const AT = '2026-01-01T00:00:00.000Z';
+
+export const orgEntry = (id: string, traits: Partial<OrganisationEntry> = {}): OrganisationEntry => ({
+  id,
+  name: id,
+  createdAt: AT,
+  eraseAt: null,
+  isErased: false,
+  notBefore: null,
+  ...traits,
+});
+
+export const personEntry = (id: string, traits: Partial<PersonEntry> = {}): PersonEntry => ({
+  id,
+  name: id,
+  email: `${id}@example.com`,
+  registeredAt: AT,
+  isVerified: true,
+  notifications: 'each',
+  isBeingErased: false,
+  ...traits,
+});
+
+export const memberEntry = (
+  orgId: string,
+  userId: string,
+  role: Role,
+  traits: Partial<MemberEntry> = {},
+): MemberEntry => ({
+  id: `${orgId}/${userId}`,
+  orgId,
+  userId,
+  role,
+  since: '1',
+  joinedAt: AT,
+  changedAt: AT,
+  ...traits,
+});
+
+export const agentEntry = (id: string, orgId: string, ownerId: string): AgentEntry => ({
+  id,
+  orgId,
+  ownerId,
+  name: 'Agent',
+  createdAt: AT,
+  ownedSince: '1',
+  ownedAt: AT,
+  version: 1,
+});
+
+/** Makes a person a member of an organisation of the directory, or gives the member another role. */
+export function seatMember(state: DirectoryState, orgId: string, userId: string, role: Role): void {
+  const people = state.people as Map<string, PersonEntry>;
+  if (!people.has(userId)) people.set(userId, personEntry(userId));
+  (state.members as Map<string, MemberEntry>).set(`${orgId}/${userId}`, memberEntry(orgId, userId, role));
+}
+
+export const unseatMember = ({ members }: DirectoryState, orgId: string, userId: string): boolean =>
+  (members as Map<string, MemberEntry>).delete(`${orgId}/${userId}`);
