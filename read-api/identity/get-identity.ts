@@ -5,7 +5,7 @@ import { mayCall } from '../../commands/kernel/authorize.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import { asReached, effectiveRoles } from '../../commands/kernel/folders.ts';
-import { type Quotas, tighterQuotas } from '../../commands/kernel/access.ts';
+import { type Quotas, tighterQuotas } from '../../commands/kernel/grant-quotas.ts';
 import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/mail/mail-filter.ts';
 import { POLICY_ACTIONS, type PolicyAction } from '../../commands/values/policy-document.ts';
 import { decideActionPolicy, decideSendPolicy } from '../../commands/policy/decide-for-caller.ts';
