@@ -4,7 +4,7 @@ import { defineCapability, Nothing, replayNothing } from '../kernel/capability.t
 import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import { definePublicRoute } from '../kernel/public-route.ts';
-import type { HashedPassword } from '../ports/sign-in-port.ts';
+import type { HashedPassword, OneTimeLink } from '../ports/sign-in-port.ts';
 import { requireSession } from '../kernel/live-caller.ts';
 import { account, type AccountState, setPassword } from './account.ts';
 import {
@@ -33,13 +33,13 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
   handle: async ({ token, password }, context) => {
     const { ports, source } = context;
     const on = { account: `link ${source}`, source: null };
-    const link = await ports.attempts.attempt(on, () => ports.links.find('password', token));
+    const link = await ports.attempts.attempt(on, () => findLink(ports, token));
     // Every step that can fail comes before the link is used up.
     const hashed = link && (await ports.secrets.hashPassword(password));
     const taken = hashed && (await ports.links.takeForPassword(token, hashed));
     if (taken === null) {
       ports.accessLog.countRefusal('invalid_credentials', source);
-      throw invalidLink();
+      throw invalidLink('password');
     }
     const { userId } = taken;
     const orgId = memberOf(ports.directory.state, userId)?.orgId ?? null;
@@ -76,6 +76,10 @@ export const changePassword = defineCapability<z.output<typeof ChangeInput>, Not
     return {};
   },
 });
+
+/** Links of both kinds set a password; the use of either ends the other. */
+const findLink = async ({ links }: Pick<Ports, 'links'>, token: string): Promise<OneTimeLink | null> =>
+  (await links.find('password', token)) ?? (await links.find('reset', token));
 
 interface NewPasswordOf {
   readonly userId: string;
@@ -126,12 +130,12 @@ export const readPasswordLink = definePublicRoute<z.output<typeof LinkInput>, Pa
   output: PasswordLink,
   handle: async ({ token }, { ports, source }) => {
     const on = { account: `link ${source}`, source: null };
-    const link = await ports.attempts.attempt(on, () => ports.links.find('password', token));
+    const link = await ports.attempts.attempt(on, () => findLink(ports, token));
     const { state } = ports.directory;
     const user = state.people.get(link?.subject ?? '');
     if (user === undefined) {
       ports.accessLog.countRefusal('invalid_credentials', source);
-      throw invalidLink();
+      throw invalidLink('password');
     }
     const org = state.organisations.get(memberOf(state, user.id)?.orgId ?? '');
     return { user: { name: user.name, email: user.email }, org: org ? { name: org.name } : null };

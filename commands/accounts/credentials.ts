@@ -7,16 +7,26 @@ import type { Context } from '../kernel/capability.ts';
 import { z } from 'zod';
 import type { Author } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
+import type { LinkPurpose } from '../ports/sign-in-port.ts';
 import type { PublicContext } from '../kernel/public-route.ts';
 import { membershipsOf } from '../kernel/membership.ts';
 
 export const invalidCredentials = (): GatewayError =>
   new GatewayError('invalid_credentials', 'E-mail address or password is wrong.');
 
-export const invalidLink = (): GatewayError =>
+/** What to do about a link that is not valid. */
+const NEXT_LINK = {
+  setup: 'start the gateway again while it has no organisation, and use the link it prints',
+  password: 'ask for a new one with POST /auth/password/forgot, or ask your administrator',
+  verify: 'ask for a new one with POST /auth/verify/resend',
+  invite: 'ask the person who invited you to send the invite again',
+} as const satisfies Partial<Record<LinkPurpose, string>>;
+
+/** One answer to every link that is not valid: it does not tell whether the link existed. */
+export const invalidLink = (purpose: keyof typeof NEXT_LINK): GatewayError =>
   new GatewayError(
     'invalid_credentials',
-    'This link was used already, has expired or never existed; ask for a new one.',
+    `This link was used already, was replaced by a newer one, has expired or never existed; ${NEXT_LINK[purpose]}.`,
   );
 
 /** Within a session the account is known. */

@@ -197,7 +197,7 @@ export const setUpOrganisation = definePublicRoute<z.output<typeof Input>, SetUp
     );
     if (link === null) {
       ports.accessLog.countRefusal('invalid_credentials', source);
-      throw invalidLink();
+      throw invalidLink('setup');
     }
     return await foundOrganisation(ports, {
       orgName: input.org_name,

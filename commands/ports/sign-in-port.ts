@@ -25,25 +25,33 @@ export interface AttemptOn {
   readonly source: string | null;
 }
 
-/** `setup` creates the first organisation, `password` sets the password of the person it was made for. */
-type LinkPurpose = 'setup' | 'password';
+/**
+ * What a link does: `setup` creates the first organisation, `password` (made by an administrator on the machine) and `reset`
+ * (mailed on request) set the password of a person, `verify` shows that an address is the person's own, `invite` accepts an
+ * invite.
+ */
+export type LinkPurpose = 'setup' | 'password' | 'reset' | 'verify' | 'invite';
 
-interface OneTimeLink {
+export interface OneTimeLink {
+  /** The person; of an invite its id; null for `setup`. */
   readonly subject: string | null;
 }
 
 /** One-time links; only their hashes are stored. */
 export interface OneTimeLinks {
   /**
-   * A new token, valid for 24 hours; it begins with the route key of the organisation. A null subject: the
-   * link is not for a person yet; a null organisation: it belongs to none.
+   * A new token, which replaces the unused one of the same purpose and subject; it begins with the route key of the
+   * organisation. A null subject: the link is not for a person yet, and replaces none; a null organisation: it belongs to none.
+   * `endsAt` is for links that end with what they are for; the others have the lifetime of their purpose.
    */
-  make(purpose: LinkPurpose, subject: string | null, orgId: string | null): Promise<string>;
-  /** Null when it is unknown, used, expired, or for another purpose. Does not use the link up. */
+  make(purpose: LinkPurpose, subject: string | null, orgId: string | null, endsAt?: Date): Promise<string>;
+  /** Null when it is unknown, used, replaced, expired, or for another purpose. Does not use the link up. */
   find(purpose: LinkPurpose, token: string): Promise<OneTimeLink | null>;
+  /** Uses the link up. Null as in `find`, also when another request was first. */
+  take(purpose: LinkPurpose, token: string): Promise<OneTimeLink | null>;
   /**
-   * Uses a `password` link up, with all others of the same person, and stores that person's password: both or
-   * neither. Null as in `find`, also when another request was first.
+   * Uses a `password` or `reset` link up, with all others of the same person for a password, and stores that person's password:
+   * both or neither. Null as in `find`, also when another request was first.
    */
   takeForPassword(token: string, password: HashedPassword): Promise<{ readonly userId: string } | null>;
 }

@@ -63,7 +63,11 @@ export const contractSignIn = {
   ],
   'contract:18:one-time-links': [
     'kernel',
-    'A link counts once and for a day, only its hash is kept, GET uses up none.',
+    'A link counts once and for the time of its purpose, only its hash is kept, GET uses up none.',
+  ],
+  'contract:18:newest-link': [
+    'kernel',
+    'A new link replaces the unused one of the same purpose and subject.',
   ],
   'contract:18:no-enumeration': ['kernel', 'An unknown address and a wrong password are refused alike.'],
   'contract:18:delays': [

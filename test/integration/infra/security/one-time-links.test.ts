@@ -46,15 +46,55 @@ describe('one-time links', () => {
     expect([ours.length, nobodys.length]).to.deep.equal([47, 43]);
   });
 
-  it('are invalid when another link of the same person was used', async () => {
-    const [first, second, other] = [
+  it('set a password for either purpose, and are invalid when another link of the same person was used', async () => {
+    const [first, second, other, verify] = [
       await links.make('password', 'usr_4', 'org_1'),
-      await links.make('password', 'usr_4', 'org_1'),
+      await links.make('reset', 'usr_4', 'org_1'),
       await links.make('password', 'usr_5', 'org_1'),
+      await links.make('verify', 'usr_4', 'org_1'),
     ];
+    expect(await take(verify)).to.equal(null);
     expect(await take(second)).to.deep.equal({ userId: 'usr_4' });
     expect(await take(first)).to.equal(null);
     expect(await take(other)).to.deep.equal({ userId: 'usr_5' });
+    expect(await links.take('verify', verify)).to.deep.equal({ subject: 'usr_4' });
+  });
+
+  it(`replace the unused one of the same purpose and subject, also when many are made at once ${verifies('contract:18:newest-link')}`, async () => {
+    const made = await Promise.all(Array.from({ length: 8 }, () => links.make('verify', 'usr_9', 'org_1')));
+    const [reset, other] = [
+      await links.make('reset', 'usr_9', 'org_1'),
+      await links.make('verify', 'usr_10', 'org_1'),
+    ];
+    const found = await Promise.all(made.map((token) => links.find('verify', token)));
+    expect(found.filter((one) => one !== null)).to.deep.equal([{ subject: 'usr_9' }]);
+    expect(await links.find('reset', reset)).to.deep.equal({ subject: 'usr_9' });
+    expect(await links.find('verify', other)).to.deep.equal({ subject: 'usr_10' });
+    const setups = [await links.make('setup', null, null), await links.make('setup', null, null)];
+    for (const token of setups) expect(await links.find('setup', token)).to.deep.equal({ subject: null });
+  });
+
+  it(`are valid as long as their purpose needs ${verifies('contract:18:one-time-links')}`, async () => {
+    const now = clock.now().getTime();
+    const lives = [
+      ['reset', 30 * 60_000, undefined],
+      ['verify', DAY_MS, undefined],
+      ['invite', 5_000, new Date(now + 5_000)],
+    ] as const;
+    for (const [purpose, life, endsAt] of lives) {
+      const token = await links.make(purpose, 'sub_1', 'org_1', endsAt);
+      clock.advance(life - 1);
+      expect(await links.find(purpose, token), purpose).to.deep.equal({ subject: 'sub_1' });
+      clock.advance(1);
+      expect(await links.take(purpose, token), purpose).to.equal(null);
+      clock.advance(-life);
+    }
+  });
+
+  it('are taken by one of many requests', async () => {
+    const token = await links.make('invite', 'inv_1', 'org_1');
+    const taken = await Promise.all(Array.from({ length: 8 }, () => links.take('invite', token)));
+    expect(taken.filter((one) => one !== null)).to.deep.equal([{ subject: 'inv_1' }]);
   });
 
   it(`are valid for a day and for their purpose only ${verifies('contract:18:one-time-links')}`, async () => {
@@ -85,7 +125,7 @@ describe('one-time links', () => {
     const sql = postgresSql(pool);
     const both = [
       await links.make('password', 'usr_7', 'org_1'),
-      await links.make('password', 'usr_7', 'org_1'),
+      await links.make('reset', 'usr_7', 'org_1'),
     ];
     await sql.query("alter table vault.password add constraint no_seventh check (user_id <> 'usr_7')");
     expect((await rejection(links.takeForPassword(both[0] ?? '', hashed))).message).to.match(/no_seventh/);

@@ -23,6 +23,7 @@ describe('setUpOrganisation', () => {
     const links = {
       make: () => Promise.reject(new Error('none is made')),
       find: async (_: string, token: string) => (token === INPUT.token ? { subject: null } : null),
+      take: () => Promise.resolve(null),
       takeForPassword: () => Promise.resolve(null),
     };
     ports = { ...memoryPorts().ports, links };

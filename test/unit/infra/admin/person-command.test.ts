@@ -17,6 +17,7 @@ describe('admin person', () => {
     const links = {
       make: async (_: string, subject: string | null) => `token-${String(made.push(subject))}`,
       find: async () => null,
+      take: async () => null,
       takeForPassword: async () => null,
     };
     return personCommand({ ...gateway.ports, links }, given);
