@@ -32,6 +32,10 @@ const RULES: readonly Rule[] = [
       );
     },
   ],
+  [
+    'only a DELETE has its fields in a body because it says so',
+    ({ rest }) => rest?.deleteBody === true && rest.method !== 'delete',
+  ],
   ['only a 201 has a location', ({ rest }) => rest?.location !== undefined && rest.status !== 201],
   [
     'a tool needs a title and a description for the model that chooses it',

@@ -9,6 +9,7 @@ import { contractDrafts } from './requirements/contract-drafts.ts';
 import { contractHttp } from './requirements/contract-http.ts';
 import { contractEventStore } from './requirements/contract-event-store.ts';
 import { contractMail } from './requirements/contract-mail.ts';
+import { contractOrganisation } from './requirements/contract-organisation.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
 import { contractProviders } from './requirements/contract-providers.ts';
@@ -31,6 +32,7 @@ const table = {
   ...contractHttp,
   ...contractEventStore,
   ...contractMail,
+  ...contractOrganisation,
   ...contractPolicy,
   ...contractWaiting,
   ...contractProviders,

@@ -58,6 +58,7 @@ export const changePassword = defineCapability<z.output<typeof ChangeInput>, Not
   description: 'Sets a new password. This session stays; all your other sessions end.',
   effect: 'write',
   access: 'session',
+  whileDeleted: true,
   rest: { method: 'post', path: '/auth/password/change', status: 204 },
   tool: null,
   idempotency: { kind: 'claim', replay: replayNothing },

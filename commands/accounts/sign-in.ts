@@ -130,6 +130,7 @@ export const stepUpSession = defineCapability<z.output<typeof StepUpInput>, Step
     'role goes. Signing in counts as the first time.',
   effect: 'write',
   access: 'session',
+  whileDeleted: true,
   rest: { method: 'post', path: '/auth/step-up' },
   tool: null,
   idempotency: { kind: 'none' },

@@ -13,6 +13,7 @@ const Named = z.strictObject({ session_id: z.string().min(1).max(64) });
 const ENDING = {
   effect: 'write',
   access: 'session',
+  whileDeleted: true,
   tool: null,
   idempotency: { kind: 'none' },
   output: Nothing,

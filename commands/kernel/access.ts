@@ -23,7 +23,7 @@ import {
   SESSION_ONLY_SCOPES,
 } from '../values/scopes.ts';
 import { quotasOn } from './grant-quotas.ts';
-import { endedByDeletion, isBefore, memberOfOrg, WITHHELD_UNVERIFIED } from './membership.ts';
+import { endedByDeletion, isBefore, memberOfOrg, restorerOf, WITHHELD_UNVERIFIED } from './membership.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 
 /** The kind of caller that policy distinguishes; an agent's credential is always `agent`. */
@@ -34,7 +34,12 @@ export interface Caller {
   readonly principal: { readonly kind: 'user' | 'agent'; readonly id: string; readonly name: string };
   /** The person behind a delegated token or an agent; null for a person's own session. */
   readonly onBehalfOf: string | null;
-  readonly org: { readonly id: string; readonly name: string };
+  readonly org: {
+    readonly id: string;
+    readonly name: string;
+    /** An owner's session: the organisation can only be restored. */
+    readonly isDeleted: boolean;
+  };
   /** The credential of the request; a session is described as a token with the id of the session. */
   readonly token: TokenEntry;
   /** Only for a person who is signed in; null for every token. */
@@ -178,14 +183,15 @@ const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntr
   secretHash: null,
 });
 
-/** The person behind a valid session. Null when they have left the organisation. */
+/** The person behind a valid session, also an owner who may restore it. Null when they have left the organisation. */
 export function callerInSession(state: DirectoryState, session: SessionEntry, now: Date): Caller | null {
-  const standing = standingOf(state, {
+  const credential = {
     orgId: session.orgId,
     principalId: session.userId,
     principalKind: 'user',
     position: session.position,
-  });
+  } as const;
+  const standing = standingOf(state, credential) ?? standingOf(state, credential, restorerOf);
   return (
     standing && describeCaller(state, tokenInSession(session, standing.role, now), standing, { now, session })
   );
@@ -208,12 +214,13 @@ interface Standing {
 function standingOf(
   state: DirectoryState,
   token: Pick<TokenEntry, 'orgId' | 'principalId' | 'principalKind' | 'position'>,
+  memberIn: typeof memberOfOrg = memberOfOrg,
 ): Standing | null {
   const org = state.organisations.get(token.orgId);
   const agent = agentOf(state, token);
   if (!org || agent === undefined) return null;
   const person = state.people.get(agent?.ownerId ?? token.principalId);
-  const member = person && memberOfOrg(state, org.id, person.id);
+  const member = person && memberIn(state, org.id, person.id);
   if (!member) return null;
   const from = agent?.ownedSince ?? member.since;
   if (isBefore(from, member.since) || isOver(token.position, from, org)) return null;
@@ -252,7 +259,7 @@ function describeCaller(
       ? { kind: 'agent', id: agent.id, name: agent.name }
       : { kind: 'user', id: person.id, name: person.name },
     onBehalfOf: session ? null : person.id,
-    org: { id: org.id, name: org.name },
+    org: { id: org.id, name: org.name, isDeleted: org.eraseAt !== null },
     token,
     session: signedIn,
     role: agent ? null : role,

@@ -39,11 +39,14 @@ export function insufficientScope(required: readonly Scope[], which: 'any' | 'al
   });
 }
 
+/** True for a capability that only a signed-in person may use. */
+export const needsSession = ({ access }: Pick<Capability, 'access'>): boolean =>
+  typeof access === 'string' ? access !== 'any-token' : access.inSession === true;
+
 /** True when the capability is visible to the caller: its tool is listed, its route can be called. */
 export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
-  typeof capability.access === 'string'
-    ? capability.access === 'any-token' || caller.session !== null
-    : capability.access.any.some((scope) => caller.scopes.has(scope));
+  (caller.session !== null || !needsSession(capability)) &&
+  (typeof capability.access === 'string' || capability.access.any.some((scope) => caller.scopes.has(scope)));
 
 /**
  * Throws `insufficient_scope` or `step_up_required` before the input is read; `needed` lists the scopes that the refusal
@@ -52,10 +55,11 @@ export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>):
  */
 export function requireAny(
   caller: Caller,
-  { access }: Pick<Capability, 'access'>,
+  capability: Pick<Capability, 'access'>,
   needed: () => readonly Scope[] = () => [],
 ): void {
-  if (access === 'session' || access === 'stepped-up-session') requireSession(caller);
+  const { access } = capability;
+  if (needsSession(capability)) requireSession(caller);
   if (typeof access === 'string' || isFree(caller, access)) return;
   const held = access.mailbox ? new Set(caller.token.scopes) : caller.scopes;
   if (access.any.some((scope) => held.has(scope))) return;

@@ -69,6 +69,8 @@ export interface Access<Input> {
   readonly needs?: (input: Input) => readonly Scope[];
   /** A person who is signed in needs none of them, for their own tokens and agents (`contract.md` 3). */
   readonly freeInSession?: true;
+  /** The caller must be a signed-in person; a token is not enough, whatever its scopes (`contract.md` 20). */
+  readonly inSession?: true;
   /**
    * A session, or a token made from one, must be stepped up (`contract.md` 18); other tokens need only their scopes. A
    * function: for these inputs.
@@ -138,6 +140,8 @@ export interface CapabilityDefinition<Input, Output> {
     readonly location?: (output: Output) => string;
     /** The whole body is this input field (`GET|PUT folder-roles` take a bare map). */
     readonly bodyField?: string;
+    /** A DELETE whose fields are in a JSON body instead of the query. */
+    readonly deleteBody?: true;
     /** The whole body is this input field as a stream of bytes (`UploadedBytes`); the other fields are in the query. */
     readonly bodyBytes?: string;
     /** The body may hold the key of the request as `idempotency_key`, as the tool's arguments do. */
@@ -151,6 +155,8 @@ export interface CapabilityDefinition<Input, Output> {
     /** May be called as a task (MCP 2025-11-25). */
     readonly asTask?: true;
   } | null;
+  /** An owner may use it while the organisation is deleted and can be restored. */
+  readonly whileDeleted?: true;
   /** It waits for up to a minute, so it is counted separately (`contract.md` 15). */
   readonly waits?: true;
   readonly idempotency: IdempotencyRule<Input, Output>;

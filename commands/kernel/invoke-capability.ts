@@ -49,6 +49,7 @@ export async function invokeCapability(invocation: Invocation): Promise<Outcome>
 
 async function run(invocation: Invocation): Promise<Outcome> {
   const { capability, caller, request, ports } = invocation;
+  if (caller.org.isDeleted && capability.whileDeleted !== true) throw isDeleted();
   requireAny(caller, capability, () => neededScopes(capability, invocation.input));
   const input: unknown = parseInput(capability.input, invocation.input);
   authorize(caller, ports.directory.state, capability, input);
@@ -102,6 +103,12 @@ async function run(invocation: Invocation): Promise<Outcome> {
   if (answer.json === null) checkOutput(capability, output, ports);
   return { output, ...answer, stale };
 }
+
+const isDeleted = (): GatewayError =>
+  new GatewayError(
+    'conflict',
+    'This organisation is deleted. An owner can restore it with PATCH /org {"restore": true} until it is erased; nothing else works meanwhile.',
+  );
 
 const needsKey = (rule: Capability['idempotency'], input: unknown): boolean =>
   rule.kind === 'operation' ? rule.required(input) : rule.kind === 'claim' && rule.required === true;

@@ -159,6 +159,9 @@ export interface WebhookTimes {
   readonly keptForMs: number;
 }
 
+export const SIGN_UPS = ['closed', 'invite', 'open'] as const;
+export type SignUp = (typeof SIGN_UPS)[number];
+
 export interface ServerInfo {
   readonly baseUrl: string;
   readonly version: string;
@@ -168,6 +171,8 @@ export interface ServerInfo {
   readonly sendTimes: SendTimes;
   readonly webhookTimes: WebhookTimes;
   readonly mcpTextBlock: boolean;
+  /** Who may make an account: nobody, people with an invite, or everybody. */
+  readonly signUp: SignUp;
   /** The block in which this installation numbers its mailboxes; 0 is the first. */
   readonly mailboxNumberBlock: number;
   /** The supported MCP revisions, newest first. */

@@ -119,6 +119,7 @@ async function openPorts(
       sendTimes: config.sendTimes,
       webhookTimes: config.webhookTimes,
       mcpTextBlock: config.mcpTextBlock,
+      signUp: config.signUp,
       mailboxNumberBlock: config.mailboxNumberBlock,
       mcpRevisions: PROTOCOL_REVISION_NAMES,
       strictOutput: options.strictOutput ?? false,

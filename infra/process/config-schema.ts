@@ -1,6 +1,7 @@
 /** Every setting of the gateway, as environment variables. Anything else is not a setting. */
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { SIGN_UPS } from '../../commands/ports/ports.ts';
 import { LAST_BLOCK } from '../../commands/mailboxes/mailbox-number.ts';
 import { parseNetwork } from '../http/trusted-proxies.ts';
 import { LEVELS } from '../observability/json-log.ts';
@@ -187,6 +188,14 @@ export const Settings = z.strictObject({
   OAUTH_MICROSOFT_CLIENT_ID: microsoft.clientId,
   OAUTH_MICROSOFT_CLIENT_SECRET: microsoft.clientSecret,
   OAUTH_MICROSOFT_ISSUER: microsoft.issuer,
+  SIGNUP: z
+    .enum(SIGN_UPS, `must be one of ${SIGN_UPS.join(', ')}`)
+    .default('invite')
+    .register(settings, {
+      description:
+        'Who may make an account: closed (nobody), invite (people with an invite) or open (everybody, with an organisation of their own).',
+      fallback: 'invite',
+    }),
   MCP_TEXT_BLOCK: z.enum(['on', 'off'], 'must be on or off').default('on').register(settings, {
     description: 'Whether MCP results repeat their structured content as a text block.',
     fallback: 'on',

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describeSettings, Settings } from './config-schema.ts';
 import { misspeltSettings } from './setting-names.ts';
 import type { z } from 'zod';
-import type { Limits, SendTimes, WebhookTimes } from '../../commands/ports/ports.ts';
+import type { Limits, SendTimes, SignUp, WebhookTimes } from '../../commands/ports/ports.ts';
 import type { Role, SettingDescription } from './config-schema.ts';
 import type { OAuthSettings } from '../oauth/providers.ts';
 import type { Level } from '../observability/json-log.ts';
@@ -39,6 +39,7 @@ export interface Config {
   readonly egressAllowWebhooks: readonly string[];
   readonly oauth: OAuthSettings;
   readonly mcpTextBlock: boolean;
+  readonly signUp: SignUp;
   readonly mailboxNumberBlock: number;
   readonly limits: Limits;
   /** How long the lease of a dead process lasts (`contract.md` 10). */
@@ -172,6 +173,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     egressAllowWebhooks: settings.EGRESS_ALLOW_WEBHOOKS,
     oauth: oauthOf(settings),
+    signUp: settings.SIGNUP,
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
     mailboxNumberBlock: settings.MAILBOX_NUMBER_BLOCK,
     leaseMs: settings.LEASE_SECONDS * 1_000,

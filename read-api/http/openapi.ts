@@ -1,6 +1,7 @@
 /** The registry as an OpenAPI 3.1 document. */
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
+import { needsSession } from '../../commands/kernel/authorize.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../commands/values/errors.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { SESSION_ONLY_SCOPES } from '../../commands/values/scopes.ts';
@@ -8,7 +9,7 @@ import { COMPONENTS, ERROR_SCHEMA, errorResponse, type Json, successHeaders } fr
 import { schemaOf, sharedSchemas } from './openapi-schemas.ts';
 import { openApiWebhooks, WEBHOOK_COMPONENTS } from './openapi-webhooks.ts';
 import { keyRuleOf } from '../capability-registry.ts';
-import { takesQuery } from './request-input.ts';
+import { takesJson, takesQuery } from './request-input.ts';
 import { API_PATH } from './rest-answer.ts';
 
 /** Codes every route can return, and those that follow from its kind. */
@@ -141,7 +142,7 @@ const pathParametersOf = (path: string): ReadonlySet<string> =>
 const KEY_IN_BODY = { type: 'string', description: 'As the header Idempotency-Key; give it once.' };
 
 function bodyOf({ rest, input }: Capability): Json | undefined {
-  if (!rest || rest.method === 'get' || rest.method === 'delete') return undefined;
+  if (!rest || !takesJson({ rest })) return undefined;
   if (rest.bodyBytes !== undefined) {
     return { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
   }
@@ -203,6 +204,9 @@ function operationOf(capability: Capability): Json {
   };
 }
 
+const sessionOnly = (capability: Capability): Json =>
+  needsSession(capability) ? { 'x-session-only': true } : {};
+
 /** A route without a bearer has fewer refusals; its own are a wrong password or link. */
 const publicOperationOf = (route: AnyPublicRoute): Json => ({
   ...operationOf({
@@ -225,7 +229,10 @@ export function openApiDocument(
   for (const capability of registry) {
     if (!capability.rest) continue;
     const path = capability.rest.path.replaceAll(/:([a-z_]+)/g, '{$1}');
-    paths[path] = { ...paths[path], [capability.rest.method]: operationOf(capability) };
+    paths[path] = {
+      ...paths[path],
+      [capability.rest.method]: { ...sessionOnly(capability), ...operationOf(capability) },
+    };
   }
   for (const route of publicRoutes)
     paths[route.rest.path] = { [route.rest.method]: publicOperationOf(route) };

@@ -31,8 +31,11 @@ function queryKinds(schema: z.ZodType): ReadonlyMap<string, QueryKind> {
 type Shape = Pick<Capability, 'input' | 'rest'>;
 
 /** False for JSON bodies, whose fields are only there: a query is logged, a body may hold a password. */
-export const takesQuery = ({ rest }: Shape): boolean =>
-  rest?.method === 'get' || rest?.method === 'delete' || rest?.bodyBytes !== undefined;
+export const takesQuery = ({ rest }: Shape): boolean => !takesJson({ rest }) || rest?.bodyBytes !== undefined;
+
+/** True when the fields of the input are in a body; most DELETEs have none. */
+export const takesJson = ({ rest }: Pick<Shape, 'rest'>): boolean =>
+  rest?.method !== 'get' && (rest?.method !== 'delete' || rest.deleteBody === true);
 
 function refuseQuery(names: readonly string[]): void {
   if (names.length === 0) return;
@@ -58,12 +61,11 @@ export class RequestInput {
     request: IncomingMessage,
     path: Readonly<Record<string, string>>,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const { method } = this.#capability.rest ?? {};
     const query = this.#query(request.url ?? '');
     if (!takesQuery(this.#capability)) refuseQuery(Object.keys(query));
     const fields = await this.#fields(request);
     for (const name of Object.keys(fields)) {
-      if (method === 'get' || method === 'delete') throw refuse(name, 'This request takes no body.');
+      if (!takesJson(this.#capability)) throw refuse(name, 'This request takes no body.');
       if (Object.hasOwn(query, name)) throw refuse(name, 'This field is the body.');
     }
     for (const name of Object.keys(path)) {

@@ -99,6 +99,16 @@ describe('bad requests on REST', () => {
       expect((await stage.call('GET', '', { url, bearer: null })).status, url).to.equal(200);
   });
 
+  it(`have the fields of a DELETE in the query, or in a body where its route says so ${verifies('contract:17:delete-body')}`, async () => {
+    const named = { body: { text: 'all' } };
+    expect((await stage.call('DELETE', '/notes', named)).json?.['input']).to.deep.equal({ text: 'all' });
+    expect(invalid(await stage.call('DELETE', '/notes?text=all'))).to.deep.equal(['text']);
+    expect(invalid(await stage.call('DELETE', '/notes'))).to.deep.equal(['text']);
+    expect(invalid(await stage.call('DELETE', '/notes/n', { body: { force: true } }))).to.deep.equal([
+      'force',
+    ]);
+  });
+
   it(`may have any JSON media type, and an empty body for {} ${verifies('contract:0:media-types')}`, async () => {
     const types = [
       'application/json',

@@ -24,6 +24,7 @@ export const sampleServer = (): ServerInfo => ({
   },
   webhookTimes: WEBHOOK_TIMES,
   mcpTextBlock: true,
+  signUp: 'invite',
   mailboxNumberBlock: 0,
   logId: '0a1b2c3d',
   mcpRevisions: [],

@@ -81,6 +81,11 @@ describe('defineRegistry', () => {
       { rest: { method: 'put', path: '/notes/:note_id', bodyField: 'text' } },
       'bodyField',
     ],
+    [
+      'a body for its DELETE where it is none',
+      { rest: { method: 'post', path: '/notes/:note_id', deleteBody: true } },
+      'only a DELETE',
+    ],
     ['a tool without a description', { description: ' ' }, 'needs a title and a description'],
     [
       'a location without a 201',

@@ -21,7 +21,7 @@ export function sampleCaller(traits: CallerTraits = {}): Caller {
     actor: 'agent',
     principal: { kind: 'agent', id: principalId, name: 'Sample' },
     onBehalfOf: 'usr_1',
-    org: { id: orgId, name: 'Org' },
+    org: { id: orgId, name: 'Org', isDeleted: false },
     token: {
       id: tokenId,
       orgId,

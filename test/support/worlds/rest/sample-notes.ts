@@ -127,6 +127,11 @@ export function sampleNotes(): SampleNotes {
     rest: { method: 'delete', path: '/notes/:note_id', status: 204 },
     input: z.strictObject({ note_id: noteId, force: z.boolean().optional() }),
   });
+  const removeAll = sample(requests, {
+    name: 'delete_notes',
+    rest: { method: 'delete', path: '/notes', status: 202, deleteBody: true },
+    input: z.strictObject({ text: z.string() }),
+  });
   const label = sample(requests, {
     name: 'put_labels',
     rest: { method: 'put', path: '/notes/:note_id/labels', bodyField: 'labels' },
@@ -162,7 +167,7 @@ export function sampleNotes(): SampleNotes {
   });
   return {
     publicRoutes: [open],
-    registry: [get, create, patch, remove, label, closed, failing, slow],
+    registry: [get, create, patch, remove, removeAll, label, closed, failing, slow],
     requests,
     holdSlow: () => gate.hold(),
     slowAtWork: (count) => gate.atWork(count),

@@ -292,7 +292,7 @@ describe('approval_commit of message actions', () => {
       principal: { ...boss.principal, id: 'usr_stranger' },
     };
     expect(await rejection(vote(reply, stranger))).to.include({ code: 'not_found' });
-    const foreign: Caller = { ...boss, org: { id: 'org_2', name: 'Other' } };
+    const foreign: Caller = { ...boss, org: { ...boss.org, id: 'org_2' } };
     expect(await rejection(vote(reply, foreign))).to.include({ code: 'not_found' });
   });
 });

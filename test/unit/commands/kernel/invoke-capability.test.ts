@@ -6,6 +6,7 @@ import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../commands/
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
 import type { AccessEntry, Ports } from '../../../../commands/ports/ports.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { invokeAs } from '../../../support/worlds/invoke-as.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
@@ -67,6 +68,19 @@ describe('invokeCapability', () => {
     probe({}, () => {
       throw new GatewayError(code, 'Refused.');
     }).capability;
+
+  it(`refuses an owner whose organisation is deleted, except what can restore it ${verifies('contract:18:organisation-deletion')}`, async () => {
+    const { ports } = gateway;
+    const caller = gateway.callerOf(await gateway.signIn());
+    const ofDeleted = { ...caller, org: { ...caller.org, isDeleted: true } };
+    const { capability, ran } = probe();
+    const refused = await rejection(invokeAs(ports, ofDeleted, [capability, {}]));
+    expect(refused).to.include({ code: 'conflict' });
+    expect(String(refused)).to.contain('PATCH /org');
+    expect(ran).to.deep.equal([]);
+    await invokeAs(ports, ofDeleted, [{ ...capability, whileDeleted: true }, {}]);
+    expect(ran).to.have.length(1);
+  });
 
   it('passes parsed input to the handler and returns its answer', async () => {
     const { capability, ran } = probe();

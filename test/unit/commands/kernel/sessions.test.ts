@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Caller, callerInSession } from '../../../../commands/kernel/access.ts';
 import { authorize, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorize.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
-import type { SessionEntry } from '../../../../commands/ports/directory.ts';
+import type { OrganisationEntry, SessionEntry } from '../../../../commands/ports/directory.ts';
 import {
   callerNow,
   isSteppedUp,
@@ -10,6 +10,7 @@ import {
   requireSession,
 } from '../../../../commands/kernel/live-caller.ts';
 import { type Role, ROLE_SCOPES, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/values/scopes.ts';
+import { orgEntry } from '../../../support/worlds/people.ts';
 import { stateOf, type World, WORLD_NOW } from '../../../support/worlds/access-world.ts';
 import { sampleCaller } from '../../../support/worlds/mcp/sample-caller.ts';
 import { thrown } from '../../../support/suite/thrown.ts';
@@ -102,6 +103,33 @@ describe('callerInSession', () => {
     requireAny(signedIn('member', STALE), own);
     authorize(signedIn('member', STALE), state, own, {});
     expect(codeOf(requireAny, sampleCaller(), own)).to.equal('insufficient_scope');
+  });
+
+  it(`may be the only callers of a capability, whatever scopes a token has ${verifies('contract:20:sessions-only')}`, () => {
+    const inSession = capability({ any: ['messages:read'], inSession: true });
+    requireAny(signedIn('member'), inSession);
+    expect(mayCall(signedIn('member'), inSession)).to.equal(true);
+    const holder = sampleCaller();
+    expect(holder.scopes.has('messages:read')).to.equal(true);
+    expect(mayCall(holder, inSession)).to.equal(false);
+    expect(codeOf(requireAny, holder, inSession)).to.equal('insufficient_scope');
+    const unheld = capability({ any: ['members:manage'], inSession: true });
+    expect(codeOf(requireAny, signedIn('member'), unheld)).to.equal('insufficient_scope');
+  });
+
+  it(`is an owner alone, without mail, while the organisation is deleted ${verifies('contract:18:organisation-deletion')}`, () => {
+    const inDeleted = (role: Role, position: string): Caller | null => {
+      const state = stateOf(world(role));
+      const deleted = orgEntry('org_1', { eraseAt: at(1_000), notBefore: '9' });
+      (state.organisations as Map<string, OrganisationEntry>).set('org_1', deleted);
+      return callerInSession(state, entry({ position }), WORLD_NOW);
+    };
+    const owner = inDeleted('owner', '10');
+    expect(owner?.org.isDeleted).to.equal(true);
+    expect([...(owner?.mailboxes ?? [])]).to.deep.equal([]);
+    expect(inDeleted('owner', '8'), 'a session of before').to.equal(null);
+    expect(inDeleted('admin', '10')).to.equal(null);
+    expect(signedIn('owner').org.isDeleted).to.equal(false);
   });
 
   it(`requires a fresh password where the capability asks for it, but not from tokens ${verifies('contract:18:step-up-guards')}`, () => {

@@ -107,6 +107,15 @@ describe('OpenAPI document', () => {
     expect(patch.requestBody?.content['application/json']?.schema['properties']).to.have.all.keys('text');
     expect(patch.requestBody?.content['application/json']?.schema['additionalProperties']).to.equal(false);
     expect(operation('delete', '/notes/{note_id}')).not.to.have.property('requestBody');
+    const all = operation('delete', '/notes');
+    expect(places(all)).to.deep.equal([]);
+    expect(all.requestBody?.content['application/json']?.schema['properties']).to.have.all.keys('text');
+  });
+
+  it(`marks what only a signed-in person may do ${verifies('contract:20:sessions-only')}`, () => {
+    const real = documentOf([...capabilities]);
+    expect(real.paths['/auth/logout']?.['post']).to.include({ 'x-session-only': true });
+    expect(real.paths['/tokens']?.['post']).not.to.have.property('x-session-only');
   });
 
   it('requires a body only when a field of it is required', () => {

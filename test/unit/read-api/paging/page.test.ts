@@ -51,7 +51,7 @@ describe('a cursor', () => {
     ];
     for (const binding of others) expect(refusal(cursor, binding)).to.equal('cursor_invalid');
     const { caller } = context;
-    const elsewhere = { ...context, caller: { ...caller, org: { id: 'org_other', name: 'Other' } } };
+    const elsewhere = { ...context, caller: { ...caller, org: { ...caller.org, id: 'org_other' } } };
     expect(refusal(cursor, BINDING, elsewhere)).to.equal('cursor_invalid');
     const colleague = {
       ...context,
