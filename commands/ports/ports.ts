@@ -171,7 +171,7 @@ export interface ServerInfo {
   readonly sendTimes: SendTimes;
   readonly webhookTimes: WebhookTimes;
   readonly mcpTextBlock: boolean;
-  /** Who may make an account: nobody, people with an invite, or everybody. */
+  /** Who may sign up. */
   readonly signUp: SignUp;
   /** The block in which this installation numbers its mailboxes; 0 is the first. */
   readonly mailboxNumberBlock: number;

@@ -193,7 +193,7 @@ export const Settings = z.strictObject({
     .default('invite')
     .register(settings, {
       description:
-        'Who may make an account: closed (nobody), invite (people with an invite) or open (everybody, with an organisation of their own).',
+        'Sign-up: closed (no new accounts), invite (only with an invite) or open (anyone, with an organisation of their own).',
       fallback: 'invite',
     }),
   MCP_TEXT_BLOCK: z.enum(['on', 'off'], 'must be on or off').default('on').register(settings, {

@@ -105,7 +105,7 @@ describe('callerInSession', () => {
     expect(codeOf(requireAny, sampleCaller(), own)).to.equal('insufficient_scope');
   });
 
-  it(`may be the only callers of a capability, whatever scopes a token has ${verifies('contract:20:sessions-only')}`, () => {
+  it(`excludes tokens from a capability for sessions, whatever scopes they have ${verifies('contract:20:sessions-only')}`, () => {
     const inSession = capability({ any: ['messages:read'], inSession: true });
     requireAny(signedIn('member'), inSession);
     expect(mayCall(signedIn('member'), inSession)).to.equal(true);
@@ -117,7 +117,7 @@ describe('callerInSession', () => {
     expect(codeOf(requireAny, signedIn('member'), unheld)).to.equal('insufficient_scope');
   });
 
-  it(`is an owner alone, without mail, while the organisation is deleted ${verifies('contract:18:organisation-deletion')}`, () => {
+  it(`returns only an owner, without mail, while the organisation is deleted ${verifies('contract:18:organisation-deletion')}`, () => {
     const inDeleted = (role: Role, position: string): Caller | null => {
       const state = stateOf(world(role));
       const deleted = orgEntry('org_1', { eraseAt: at(1_000), notBefore: '9' });
