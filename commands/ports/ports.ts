@@ -16,6 +16,7 @@ import type { Directory } from './directory.ts';
 import type { AttemptLimits, OneTimeLinks, Secrets, SessionUse, Tokens } from './sign-in-port.ts';
 import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
+import type { SystemMailer } from './system-mailer.ts';
 import type { SubmissionPort } from './submission-port.ts';
 import type { EventStore } from './event-store.ts';
 import type { WebhookRecords } from './webhook-records.ts';
@@ -59,6 +60,8 @@ export interface PersonalData {
   seal(ownerId: string, text: string): Promise<Sealed>;
   /** The text, or null when the owner's key was erased. Throws only when the database is unavailable. */
   open(sealed: Sealed): Promise<string | null>;
+  /** Erases the owner's key: nothing sealed under it can be read again, nor sealed so that it can be. */
+  erase(ownerId: string): Promise<void>;
 }
 
 /** The place of a message: mailbox and folder by number, so that a locator reveals no names. */
@@ -220,6 +223,7 @@ export interface Ports {
   readonly webhookSender: WebhookSender;
   readonly deliveryLog: DeliveryLog;
   readonly webhookRecords: WebhookRecords;
+  readonly systemMailer: SystemMailer;
   readonly log: Log;
   readonly server: ServerInfo;
 }

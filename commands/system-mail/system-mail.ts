@@ -69,29 +69,53 @@ export type SystemMailRequest = z.output<typeof SystemMailRequested.data>;
 
 export interface SystemMailState {
   readonly request: SystemMailRequest | null;
+  /** The organisation it is about, if any. */
+  readonly orgId: string | null;
+  readonly requestedAt: string | null;
   readonly attempts: number;
-  readonly isEnded: boolean;
+  /** When it is tried next; null once it has ended. */
+  readonly dueAt: string | null;
 }
 
 export const systemMail: Aggregate<SystemMailState, SystemMailEvent> = {
   category: 'systemMail',
   catalogue: catalogueOf(systemMailEvents),
-  initial: { request: null, attempts: 0, isEnded: false },
+  initial: { request: null, orgId: null, requestedAt: null, attempts: 0, dueAt: null },
   evolve: (state, fact: PastFact<SystemMailEvent>) => {
     switch (fact.type) {
       case 'SystemMailRequested':
-        return { ...state, request: fact.data };
+        return requested(state, fact);
       case 'SystemMailAttempted':
-        return { ...state, attempts: state.attempts + 1, isEnded: fact.data.next_at === null };
+        return { ...state, attempts: state.attempts + 1, dueAt: fact.data.next_at };
       case 'SystemMailSkipped':
-        return { ...state, isEnded: true };
+        return { ...state, dueAt: null };
     }
   },
 };
 
-/** How one attempt ended. */
-type Attempt = z.output<typeof SystemMailAttempted.data>;
-type SkipReason = z.output<typeof SystemMailSkipped.data>['reason'];
+const requested = (
+  state: SystemMailState,
+  { data, meta }: Extract<PastFact<SystemMailEvent>, { readonly type: 'SystemMailRequested' }>,
+): SystemMailState => ({
+  ...state,
+  request: data,
+  orgId: meta.org_id,
+  requestedAt: meta.occurred_at,
+  dueAt: meta.occurred_at,
+});
+
+export type SkipReason = z.output<typeof SystemMailSkipped.data>['reason'];
+
+/** Pauses after the first, second, … failed attempt; after the last one there is one more attempt. */
+export const MAIL_RETRIES_MS = [1, 5, 30, 120, 480].map((minutes) => minutes * 60_000);
+
+/** Why an attempt failed. */
+export interface MailFailure {
+  /** The mail server's reply code, or a word of this gateway. */
+  readonly code: string;
+  /** The address or the mail is refused: another attempt would fail too. */
+  readonly isFinal: boolean;
+}
 
 const startMail = (
   { request: earlier }: SystemMailState,
@@ -99,16 +123,29 @@ const startMail = (
 ): readonly Fact<SystemMailEvent>[] =>
   earlier === null ? [{ type: 'SystemMailRequested', data: request }] : [];
 
-/** Adds nothing to a mail that has ended. */
-export function noteAttempt(state: SystemMailState, attempt: Attempt): readonly Fact<SystemMailEvent>[] {
-  if (state.request === null) throw notFound('mail');
-  return state.isEnded ? [] : [{ type: 'SystemMailAttempted', data: attempt }];
+/** Null = it was sent. Adds nothing to a mail that has ended. */
+export function noteAttempt(
+  state: SystemMailState,
+  failure: MailFailure | null,
+  now: Date,
+): readonly Fact<SystemMailEvent>[] {
+  assertRequested(state);
+  if (state.dueAt === null) return [];
+  if (failure === null)
+    return [{ type: 'SystemMailAttempted', data: { outcome: 'sent', code: null, next_at: null } }];
+  const pauseMs = failure.isFinal ? undefined : MAIL_RETRIES_MS[state.attempts];
+  const next_at = pauseMs === undefined ? null : new Date(now.getTime() + pauseMs).toISOString();
+  return [{ type: 'SystemMailAttempted', data: { outcome: 'failed', code: failure.code, next_at } }];
 }
 
 /** Adds nothing to a mail that has ended. */
 export function skipMail(state: SystemMailState, reason: SkipReason): readonly Fact<SystemMailEvent>[] {
-  if (state.request === null) throw notFound('mail');
-  return state.isEnded ? [] : [{ type: 'SystemMailSkipped', data: { reason } }];
+  assertRequested(state);
+  return state.dueAt === null ? [] : [{ type: 'SystemMailSkipped', data: { reason } }];
+}
+
+function assertRequested({ request }: SystemMailState): void {
+  if (request === null) throw notFound('mail');
 }
 
 /**

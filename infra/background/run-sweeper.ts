@@ -49,6 +49,9 @@ export interface Sweeper<T = unknown> {
   settle(task: NoInfer<T>): Promise<Outcome>;
 }
 
+/** A row of the table; the compiler checks the type of its tasks. */
+export const row = <T>(sweeper: Sweeper<T>): Sweeper => sweeper;
+
 interface UnderWay {
   readonly mailboxId: string | undefined;
   readonly ended: Promise<void>;

@@ -25,7 +25,8 @@ import { eraseOldPayloads } from '../webhooks/payload-bytes.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
 import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
-import { type Outcome, type Sweeper, SweeperRun } from './run-sweeper.ts';
+import { type Outcome, row, type Sweeper, SweeperRun } from './run-sweeper.ts';
+import { systemMailSweepers } from './system-mail-sweepers.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -49,9 +50,6 @@ const operationIdOf = ({ operationId }: { readonly operationId: string }): strin
 const draftIdOf = ({ draftId }: { readonly draftId: string }): string => draftId;
 const mailboxIdOf = ({ mailboxId }: { readonly mailboxId: string }): string => mailboxId;
 const done = (isOver: boolean): Outcome => (isOver ? 'settled' : 'later');
-
-/** A row; the compiler checks the type of its tasks. */
-const row = <T>(sweeper: Sweeper<T>): Sweeper => sweeper;
 
 const byApprovals = (ports: Ports): readonly Sweeper[] => [
   row({
@@ -223,6 +221,7 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byOperations(ports),
   ...byDrafts(ports),
   ...byMailboxes(ports),
+  ...systemMailSweepers(ports),
 ];
 
 /** Calls its listener with every later change of rights. */

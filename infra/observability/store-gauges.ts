@@ -82,6 +82,16 @@ function watchWork(metrics: Pick<Metrics, 'watch'>, { sql, clock }: WatchedStore
     'Sends that the mail server deferred and that are retried.',
     (work) => work.sendsWaiting,
   );
+  number(
+    'gateway_system_mails_retried',
+    'Mails of the gateway itself that were not taken and are tried again.',
+    (work) => work.systemMailsRetried,
+  );
+  number(
+    'gateway_system_mails_failed',
+    'Mails of the gateway itself that were given up in the last 24 hours.',
+    (work) => work.systemMailsFailed,
+  );
 }
 
 /** Returns null, which omits the gauge, while the database is unreachable: other gauges report that. */

@@ -39,6 +39,7 @@ import { createSecrets } from '../security/secrets.ts';
 import { createSignInAttempts } from '../security/postgres-sign-in-attempts.ts';
 import { createTokens } from '../security/jwt-tokens.ts';
 import { createSessionUse } from '../security/postgres-token-use.ts';
+import { openSystemMailer } from '../system-mail/system-mailer.ts';
 import { SmtpGateway } from '../smtp/smtp-gateway.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { version } from '../platform/version.ts';
@@ -111,6 +112,7 @@ async function openPorts(
     moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
     contacts: { writtenTo: (mailboxId, addresses) => listWrittenTo(storage.sql, mailboxId, addresses) },
     webhookRecords: webhookRecords(storage.sql),
+    systemMailer: openSystemMailer({ ...config.systemMail, baseUrl, log: ground.log }),
     server: {
       baseUrl,
       version,

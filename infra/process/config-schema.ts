@@ -5,6 +5,8 @@ import { SIGN_UPS } from '../../commands/ports/ports.ts';
 import { LAST_BLOCK } from '../../commands/mailboxes/mailbox-number.ts';
 import { parseNetwork } from '../http/trusted-proxies.ts';
 import { LEVELS } from '../observability/json-log.ts';
+import { isSmtpUrl } from '../system-mail/system-mailer.ts';
+import { providerSettings } from './provider-settings.ts';
 import { address, limit, list, port, type SettingFacts, settings, wholeNumber } from './setting-forms.ts';
 
 /**
@@ -21,39 +23,6 @@ const isListenAddress = (text: string): boolean => text === 'localhost' || ipadd
 const isRole = (text: string): boolean => ROLES.some((role) => role === text);
 
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
-
-/**
- * The registration of the gateway at a mail provider. Without client id and secret its mailboxes cannot be
- * authorized.
- */
-function providerSettings(title: string, issuer: string) {
-  const fallback = `no ${title} mailboxes with OAuth`;
-  return {
-    clientId: z
-      .string()
-      .optional()
-      .register(settings, {
-        description: `Client id of the gateway at ${title}. Its redirect address is BASE_URL/oauth/provider/callback.`,
-        fallback,
-      }),
-    clientSecret: z
-      .string()
-      .optional()
-      .register(settings, {
-        description: `Client secret of the gateway at ${title}.`,
-        fallback,
-        secret: true,
-      }),
-    issuer: z
-      .string()
-      .refine(isIssuer, 'must be an https address without query, or an http one of this machine')
-      .optional()
-      .register(settings, {
-        description: `Issuer to use instead of ${title}'s own, for one tenant or a sovereign cloud (OpenID Connect Discovery).`,
-        fallback: issuer,
-      }),
-  };
-}
 
 const google = providerSettings('Google', 'https://accounts.google.com');
 const microsoft = providerSettings('Microsoft', 'https://login.microsoftonline.com/common/v2.0');
@@ -182,6 +151,24 @@ export const Settings = z.strictObject({
         'Private networks to which webhooks may be sent: CIDR[:port or :*], separated by commas. An entry with a port opens that port beside 443, without TLS too.',
       fallback: 'none: public addresses on port 443 only',
     }),
+  SYSTEM_SMTP_URL: z
+    .string()
+    .refine(isSmtpUrl, 'must be smtp://user:password@host:port or smtps://…, with ?tls=off or no query')
+    .optional()
+    .register(settings, {
+      description:
+        'Mail server for mails of the gateway itself: invites, links and notices. STARTTLS is required with smtp://, except on this machine or with ?tls=off.',
+      fallback: 'no mails: their links go to the log',
+      secret: true,
+    }),
+  SYSTEM_MAIL_FROM: z
+    .string()
+    .regex(/^[^\s@<>",;:]{1,64}@[a-z0-9.-]{1,255}$/i, 'must be an e-mail address without a name')
+    .optional()
+    .register(settings, {
+      description: 'Address from which these mails are sent.',
+      fallback: 'no-reply@ the host of BASE_URL',
+    }),
   OAUTH_GOOGLE_CLIENT_ID: google.clientId,
   OAUTH_GOOGLE_CLIENT_SECRET: google.clientSecret,
   OAUTH_GOOGLE_ISSUER: google.issuer,
@@ -269,14 +256,6 @@ function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, search, hash } = new URL(text);
   return /^https?:$/.test(protocol) && search === '' && hash === '' && !text.endsWith('/');
-}
-
-/** Plain HTTP only on this machine, where no other party can read it. */
-function isIssuer(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, search, hash } = new URL(text);
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  return search === '' && hash === '' && (protocol === 'https:' || (protocol === 'http:' && isLocal));
 }
 
 /** Tests only the form; the egress guard parses the network. */

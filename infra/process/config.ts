@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import type { Limits, SendTimes, SignUp, WebhookTimes } from '../../commands/ports/ports.ts';
 import type { Role, SettingDescription } from './config-schema.ts';
 import type { OAuthSettings } from '../oauth/providers.ts';
+import type { SystemMailSettings } from '../system-mail/system-mailer.ts';
 import type { Level } from '../observability/json-log.ts';
 
 export interface Config {
@@ -37,6 +38,7 @@ export interface Config {
   /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
   readonly egressAllowMail: readonly string[];
   readonly egressAllowWebhooks: readonly string[];
+  readonly systemMail: SystemMailSettings;
   readonly oauth: OAuthSettings;
   readonly mcpTextBlock: boolean;
   readonly signUp: SignUp;
@@ -172,6 +174,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     logLevel: settings.LOG_LEVEL,
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     egressAllowWebhooks: settings.EGRESS_ALLOW_WEBHOOKS,
+    systemMail: { smtpUrl: settings.SYSTEM_SMTP_URL ?? null, from: settings.SYSTEM_MAIL_FROM ?? null },
     oauth: oauthOf(settings),
     signUp: settings.SIGNUP,
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',

@@ -7,6 +7,7 @@ import { drafts } from '../../projections/drafts.ts';
 import { messageMoves } from '../../projections/message-moves.ts';
 import { operations } from '../../projections/operations.ts';
 import { sends } from '../../projections/sends.ts';
+import { systemMails } from '../../projections/system-mail.ts';
 import { webhooks } from '../../projections/webhooks.ts';
 import type { Projection } from '../../projections/projection.ts';
 
@@ -20,4 +21,5 @@ export const READ_MODELS: readonly Projection[] = [
   draftReviews,
   audit,
   webhooks,
+  systemMails,
 ];

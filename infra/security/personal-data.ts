@@ -106,8 +106,16 @@ export function createPersonalData({ sql, clock, masterKey }: PersonalDataOption
       const key = await cached(parts.ownerId, () => load(sql, masterKey, parts.ownerId));
       return key === null ? null : openText(key, parts);
     },
+    erase: async (ownerId) => {
+      await sql.query(ERASE, [ownerId, clock.now()]);
+      cache.delete(ownerId);
+    },
   };
 }
+
+/** The row stays: no key is made for this owner again. */
+const ERASE = `insert into vault.personal_key (owner_id, wrapped, erased_at) values ($1, null, $2)
+  on conflict (owner_id) do update set wrapped = null, erased_at = coalesce(personal_key.erased_at, $2)`;
 
 const keyContext = (ownerId: string): string => `personal_key ${ownerId}`;
 

@@ -69,6 +69,18 @@ export const contractSignIn = {
     'kernel',
     'A new link replaces the unused one of the same purpose and subject.',
   ],
+  'contract:18:system-mail': [
+    'kernel',
+    'A mail of the gateway is sent at least once, under one Message-ID; without a mail server its link goes to the log.',
+  ],
+  'contract:18:system-mail-retries': [
+    'kernel',
+    'A mail that was not taken is tried again after 1, 5 and 30 minutes, 2 and 8 hours.',
+  ],
+  'contract:18:system-mail-form': [
+    'kernel',
+    'Mails say the same as text and as HTML, link to the gateway only, and make no link of a name.',
+  ],
   'contract:18:no-enumeration': ['kernel', 'An unknown address and a wrong password are refused alike.'],
   'contract:18:delays': [
     'kernel',

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { approvals } from '../../../projections/approvals.ts';
 import { countOpenWork } from '../../../projections/open-work.ts';
 import { operations } from '../../../projections/operations.ts';
+import { systemMails } from '../../../projections/system-mail.ts';
 import { sends } from '../../../projections/sends.ts';
 import { happened } from '../../support/samples/event-author.ts';
 import { askedFor, wentOn } from '../../support/samples/sample-approvals.ts';
@@ -23,13 +24,17 @@ describe('the open work', () => {
 
   it(`is counted while it is open, and not before or after ${verifies('contract:20:metrics')}`, async () => {
     const { events, sql } = rig;
-    const projector = await rig.start({ projections: [approvals, operations, sends] });
+    const projector = await rig.start({ projections: [approvals, operations, sends, systemMails] });
     const open = async (now = new Date()) => {
       await rig.settle(projector);
       const { oldestApprovalSeconds, ...counts } = await countOpenWork(sql, now);
       return { ...counts, age: Math.round(oldestApprovalSeconds / 60) };
     };
-    const none = { approvalsWaiting: 0, approvalsExpired: 0, operationsUnknown: 0, sendsWaiting: 0, age: 0 };
+    const mails = { systemMailsRetried: 0, systemMailsFailed: 0 };
+    const none = {
+      ...mails,
+      ...{ approvalsWaiting: 0, approvalsExpired: 0, operationsUnknown: 0, sendsWaiting: 0, age: 0 },
+    };
     expect(await open()).to.deep.equal(none);
 
     await askedFor(events, 'waits', { expiresAt: inHours(20) });
@@ -53,11 +58,26 @@ describe('the open work', () => {
       { type: 'OperationCompleted', data: { summary: { done: 0, failed: 0, unknown: 1 } } },
     ]);
     expect(await open()).to.deep.equal({ ...none, approvalsExpired: 1, operationsUnknown: 1 });
+
+    for (const [id, next_at] of [
+      ['00000000-0000-5000-8000-000000000001', inHours(1)],
+      ['00000000-0000-5000-8000-000000000002', null],
+    ] as const) {
+      const tried = { outcome: 'failed' as const, code: '451', next_at };
+      await happened(events, `systemMail-${id}`, [
+        { type: 'SystemMailRequested', data: SAMPLE_EVENTS.SystemMailRequested },
+        { type: 'SystemMailAttempted', data: tried },
+      ]);
+    }
+    const { systemMailsRetried, systemMailsFailed } = await open();
+    expect({ systemMailsRetried, systemMailsFailed }).to.deep.equal({
+      ...{ systemMailsRetried: 1, systemMailsFailed: 1 },
+    });
   });
 
   it('includes sends that are retried, and none in undo time or given up', async () => {
     const { events, sql } = rig;
-    const projector = await rig.start({ projections: [approvals, operations, sends] });
+    const projector = await rig.start({ projections: [approvals, operations, sends, systemMails] });
     const waiting = async (): Promise<number> => {
       await rig.settle(projector);
       return (await countOpenWork(sql, new Date())).sendsWaiting;

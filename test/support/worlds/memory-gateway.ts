@@ -40,6 +40,7 @@ import { silentLog } from '../fakes/silent-log.ts';
 export const plainPersonalData: PersonalData = {
   seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
   open: (sealed) => Promise.resolve(sealed.split(':').slice(2).join(':')),
+  erase: () => Promise.resolve(),
 };
 
 class MemorySecrets implements Secrets {

@@ -20,6 +20,7 @@ import { silentLog } from '../../../support/fakes/silent-log.ts';
 export const personal: PersonalData = {
   seal: () => Promise.reject(new Error('nothing is sealed here')),
   open: openSample,
+  erase: () => Promise.reject(new Error('nothing is erased here')),
 };
 
 /** How often each event was applied: 1, or something is broken. */

@@ -179,6 +179,7 @@ describe('loadConfig', () => {
         DATABASE_URL: 'postgres://pooler/db',
         DATABASE_DIRECT_URL: 'postgres://server/db',
         EVENTSTORE_URL: 'esdb://h:2113',
+        SYSTEM_SMTP_URL: 'smtp://user:secret@mail:587',
         OAUTH_GOOGLE_CLIENT_SECRET: 'told-by-google',
         OAUTH_MICROSOFT_CLIENT_SECRET: 'told-by-microsoft',
       };

@@ -1,0 +1,193 @@
+/** What a mail says and to whom, from what is true when it is sent; or why it is not sent. */
+import { z } from 'zod';
+import { emailKey, emailReservation } from '../../commands/accounts/account.ts';
+import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
+import { membershipsOf } from '../../commands/kernel/membership.ts';
+import type { PersonEntry } from '../../commands/ports/directory.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { OutgoingMail } from '../../commands/ports/system-mailer.ts';
+import type {
+  SkipReason,
+  SystemMailKind,
+  SystemMailRequest,
+} from '../../commands/system-mail/system-mail.ts';
+import { linkTo, type Link, type MailText, plainName, tokenLink } from './mail-parts.ts';
+import * as templates from './templates.ts';
+
+export type ContentPorts = Pick<
+  Ports,
+  'directory' | 'events' | 'ids' | 'links' | 'personal' | 'server' | 'clock'
+>;
+
+export interface Addressed {
+  readonly to: string;
+  readonly recipientId: string | null;
+  readonly mail: MailText;
+  readonly headers: OutgoingMail['headers'];
+}
+
+/** A mail as it was requested. */
+export interface RequestedMail {
+  readonly orgId: string | null;
+  readonly requestedAt: string;
+  readonly request: SystemMailRequest;
+}
+
+type Content = Addressed | SkipReason;
+
+interface Given extends RequestedMail {
+  readonly ports: ContentPorts;
+}
+
+export const contentOf = (ports: ContentPorts, requested: RequestedMail): Promise<Content> =>
+  CONTENTS[requested.request.kind]({ ports, ...requested });
+
+/** The account that owns the address, or the newest that claims it. */
+async function accountsOf(ports: ContentPorts, email: string) {
+  const { state } = await loadAggregate(ports.events, emailReservation, emailKey(ports, email));
+  return state;
+}
+
+/** The address under the mail's own key; null when it has none, or it was erased. */
+const sealedAddress = async ({ ports, request: { to } }: Given): Promise<string | null> =>
+  to === null ? null : await ports.personal.open(to);
+
+const personOf = ({ ports, request: { user_id } }: Given): PersonEntry | undefined =>
+  ports.directory.state.people.get(user_id ?? '');
+
+const signInLink = ({ ports }: Given): Link => linkTo(ports.server.baseUrl, '/console');
+
+interface WantedLink {
+  readonly purpose: 'reset' | 'verify' | 'invite';
+  readonly subject: string;
+  readonly orgId: string | null;
+  readonly endsAt?: Date;
+}
+
+/** A fresh link; it replaces those that earlier attempts made. */
+async function newLink({ ports }: Given, { purpose, subject, orgId, endsAt }: WantedLink): Promise<Link> {
+  const token = await ports.links.make(purpose, subject, orgId, endsAt);
+  return tokenLink(ports.server.baseUrl, purpose, token);
+}
+
+const orgOf = ({ ports }: Given, userId: string): string | null =>
+  membershipsOf(ports.directory.state, userId)[0]?.orgId ?? null;
+
+const orgName = ({ ports, orgId }: Given): string =>
+  plainName(ports.directory.state.organisations.get(orgId ?? '')?.name ?? '');
+
+const addressed = (to: string, recipientId: string | null, mail: MailText): Addressed => ({
+  ...{ to, recipientId, mail },
+  headers: [],
+});
+
+/** A mail to the person it names, at the address of the account. */
+const toPerson =
+  (write: (given: Given, person: PersonEntry) => MailText | SkipReason | Promise<MailText | SkipReason>) =>
+  async (given: Given): Promise<Content> => {
+    const person = personOf(given);
+    if (person === undefined) return 'no_account';
+    const mail = await write(given, person);
+    return typeof mail === 'string' ? mail : addressed(person.email, person.id, mail);
+  };
+
+async function passwordReset(given: Given): Promise<Content> {
+  const { ports, request } = given;
+  const email = personOf(given)?.email ?? (await sealedAddress(given));
+  if (email === null) return 'no_account';
+  const ownerId = request.user_id ?? (await accountsOf(ports, email)).ownerId;
+  const owner = ports.directory.state.people.get(ownerId ?? '');
+  if (owner === undefined) return 'no_account';
+  const href = await newLink(given, { purpose: 'reset', subject: owner.id, orgId: orgOf(given, owner.id) });
+  return addressed(owner.email, owner.id, templates.passwordReset(href));
+}
+
+/** To an address with an owner nobody else gets a link; the owner learns that the account exists. */
+async function verifyEmail(given: Given): Promise<Content> {
+  const { ports, request } = given;
+  const { people } = ports.directory.state;
+  const email = personOf(given)?.email ?? (await sealedAddress(given));
+  if (email === null) return 'no_account';
+  const { ownerId, claimantId } = await accountsOf(ports, email);
+  const person = people.get(request.user_id ?? claimantId ?? '');
+  if (person?.isVerified === true && person.id === request.user_id) return 'no_longer_true';
+  if (ownerId !== null) return addressed(email, ownerId, templates.addressHasAccount(signInLink(given)));
+  if (person === undefined) return 'no_account';
+  const href = await newLink(given, {
+    purpose: 'verify',
+    subject: person.id,
+    orgId: orgOf(given, person.id),
+  });
+  return addressed(person.email, person.id, templates.verifyEmail(href));
+}
+
+async function invite(given: Given): Promise<Content> {
+  const { ports, request } = given;
+  const { state } = ports.directory;
+  const entry = state.invites.get(request.invite_id ?? '');
+  const isOver = (until: string): boolean => Date.parse(until) <= ports.clock.now().getTime();
+  if (entry?.acceptedBy !== null || isOver(entry.expiresAt)) return 'no_longer_true';
+  const href = await newLink(given, {
+    ...{ purpose: 'invite', subject: entry.id, orgId: entry.orgId },
+    endsAt: new Date(entry.expiresAt),
+  });
+  const { role, expiresAt } = entry;
+  const facts = {
+    ...{ role, expiresAt },
+    organisation: plainName(state.organisations.get(entry.orgId)?.name ?? ''),
+    inviter: plainName(state.people.get(entry.createdBy)?.name ?? ''),
+  };
+  return addressed(entry.email, entry.id, templates.invite(facts, href));
+}
+
+/** As `Clients.seal` writes it. */
+const Client = z.object({ ip: z.string(), user_agent: z.string() });
+
+async function newSignIn(given: Given): Promise<MailText | SkipReason> {
+  const { ports, request } = given;
+  const session = ports.directory.state.sessions.get(request.subject_session_id ?? '');
+  if (session === undefined) return 'no_longer_true';
+  const text = session.client === null ? null : await ports.personal.open(session.client);
+  const client = text === null ? null : Client.parse(JSON.parse(text));
+  const device = client && { ip: plainAddress(client.ip), browser: plainName(client.user_agent) };
+  return templates.newSignIn({ at: session.startedAt, device }, signInLink(given));
+}
+
+/** The gateway wrote it from the connection, or from what a proxy says. */
+const plainAddress = (ip: string): string => ip.replaceAll(/[^0-9a-f.:]/gi, '').slice(0, 45);
+
+const organisationDeleted = (given: Given): MailText | SkipReason => {
+  const { ports, orgId } = given;
+  const eraseAt = ports.directory.state.organisations.get(orgId ?? '')?.eraseAt ?? null;
+  if (eraseAt === null) return 'no_longer_true';
+  return templates.organisationDeleted({ organisation: orgName(given), eraseAt }, signInLink(given));
+};
+
+const agentsHandedOver = (given: Given, { id }: PersonEntry): MailText | SkipReason => {
+  const { ports, request } = given;
+  const agents = (request.agent_ids ?? []).flatMap((agentId) => {
+    const agent = ports.directory.state.agents.get(agentId);
+    return agent?.ownerId === id ? [plainName(agent.name)] : [];
+  });
+  if (agents.length === 0) return 'no_longer_true';
+  return templates.agentsHandedOver({ organisation: orgName(given), agents }, signInLink(given));
+};
+
+/** The account is gone, so the address is sealed under the mail's own key. */
+async function accountErased(given: Given): Promise<Content> {
+  const email = await sealedAddress(given);
+  return email === null ? 'no_account' : addressed(email, given.request.user_id, templates.accountErased());
+}
+
+const CONTENTS: Readonly<Record<SystemMailKind, (given: Given) => Promise<Content>>> = {
+  verify_email: verifyEmail,
+  password_reset: passwordReset,
+  password_changed: toPerson((given) => templates.passwordChanged(given.requestedAt, signInLink(given))),
+  new_sign_in: toPerson(newSignIn),
+  invite,
+  member_removed: toPerson((given) => templates.memberRemoved(orgName(given))),
+  agents_handed_over: toPerson(agentsHandedOver),
+  organisation_deleted: toPerson(organisationDeleted),
+  account_erased: accountErased,
+  approvals_waiting: () => Promise.resolve('no_longer_true'),
+};
