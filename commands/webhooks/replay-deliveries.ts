@@ -87,10 +87,15 @@ function assertReplayable({ status, trigger, occurredAt }: ListedDelivery, keptS
   if (why !== null) throw new GatewayError('conflict', why);
 }
 
-/** Throws `endpoint_disabled` also for a deleted endpoint, whose deliveries are still listed. */
+/**
+ * Throws `endpoint_disabled` also for a deleted endpoint, whose deliveries are still listed; `not_found` when the caller sees no
+ * deliveries of it.
+ */
 async function replayableEndpoint(context: Context, endpointId: string): Promise<EndpointState> {
   const state = await endpointOf(context, endpointId).catch((error: unknown) => {
-    throw error instanceof GatewayError && error.code === 'not_found' ? endpointDeleted() : error;
+    if (!(error instanceof GatewayError && error.code === 'not_found')) throw error;
+    // A caller limited to mailboxes sees the deliveries of present endpoints that it reaches, and no others.
+    throw context.caller.token.mailboxIds === null ? endpointDeleted() : notFound('delivery');
   });
   if (state.status === 'disabled') throw endpointDisabled();
   return state;
