@@ -7,7 +7,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
 import { InstantField } from '../values/input-fields.ts';
 import { ENDED_STATUSES } from '../values/webhook-event.ts';
-import { Delivery, describeDelivery } from './delivery-payload.ts';
+import { Delivery, deliveryOfKey, describeDelivery } from './delivery-payload.ts';
 import { type EndpointState, webhookEndpoint } from './endpoint.ts';
 import { type EndpointEvent, WebhookReplayRequested } from './endpoint-events.ts';
 import { EndpointId, endpointOf } from './endpoint-payload.ts';
@@ -34,10 +34,7 @@ export const replayDelivery = defineCapability<z.output<typeof ReplayInput>, Del
   idempotency: {
     kind: 'claim',
     required: true,
-    replay: async (targetId, _, { caller, ports }) => {
-      const row = await ports.webhookRecords.delivery(caller.org.id, targetId);
-      return row && (await describeDelivery(ports, row));
-    },
+    replay: (targetId, _, context) => deliveryOfKey(context, targetId),
   },
   input: ReplayInput,
   output: Delivery,
