@@ -13,7 +13,10 @@ export interface Picking {
   readonly healthyRoom: number;
 }
 
-/** Attempts at once to an endpoint whose last attempt failed, and to one that rests between attempts. */
+/**
+ * Attempts at once to an endpoint whose last attempt failed, and to one that rests between attempts. There an attempt counts
+ * until the model shows its outcome: it may begin the next rest.
+ */
 const FAILING_ROOM = 2;
 const PROBES = 1;
 const MOST_EXPIRED = 100;
@@ -46,10 +49,12 @@ export interface ModelTables {
 const dueOf = ({ deliveries, endpoints }: ModelTables): string => `
   select d.*, e.org_id, e.busy_org from (
     select e.id, e.org_id, coalesce(o.claims, 0) as busy_org,
-      case when e.rests > 0 then ${String(PROBES)} when e.status = 'failing' then ${String(FAILING_ROOM)} else $9::int end
-        - coalesce(b.claims, 0) as room
+      case when e.rests > 0 then ${String(PROBES)} - coalesce(b.unseen, 0)
+        when e.status = 'failing' then ${String(FAILING_ROOM)} - coalesce(b.unseen, 0)
+        else $9::int - coalesce(b.claims, 0) end as room
     from ${endpoints} e
-    left join (select endpoint_id, count(*)::int as claims from work.delivery_claim where not recorded group by 1) b
+    left join (select endpoint_id, count(*) filter (where not recorded)::int as claims, count(*)::int as unseen
+      from work.delivery_claim group by 1) b
       on b.endpoint_id = e.id
     left join (select org_id, count(*)::int as claims from work.delivery_claim where not recorded group by 1) o
       on o.org_id = e.org_id
