@@ -4,7 +4,7 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookRequest, WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
-import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
+import { disableEndpoint, hasOnlyFailed } from '../../commands/webhooks/disable-endpoint.ts';
 import { endedEntry } from '../../commands/webhooks/ended-entry.ts';
 import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
 import { mayBeTold } from '../../commands/webhooks/may-be-told.ts';
@@ -218,7 +218,7 @@ export class DeliveryWorker {
       response.excerpt === '' || state.createdBy === null
         ? null
         : await this.#lasting(() => personal.seal(state.createdBy ?? '', response.excerpt));
-    const reason = this.#reasonToDisable(claim, response, now);
+    const reason = await this.#reasonToDisable(claim, response, now);
     // First: no attempt is to follow one after which the endpoint is disabled. It is not when a person changed it meanwhile.
     const isDisabled = reason !== null && (await this.#disable(claim, reason));
     const next = isDisabled ? null : following.next;
@@ -228,14 +228,17 @@ export class DeliveryWorker {
     );
   }
 
-  #reasonToDisable({ endpoint }: Claim, response: WebhookResponse, now: Date): DisableReason | null {
-    if (response.status === 'succeeded') return null;
-    if (response.httpStatus === GONE) return 'gone';
-    const { firstFailureAt } = endpoint.health;
-    const { disableAfterMs } = this.#parts.ports.server.webhookTimes;
-    return firstFailureAt !== null && now.getTime() - Date.parse(firstFailureAt) > disableAfterMs
-      ? 'failing'
-      : null;
+  async #reasonToDisable(
+    { endpoint: { id, health } }: Claim,
+    { status, httpStatus }: WebhookResponse,
+    now: Date,
+  ): Promise<DisableReason | null> {
+    if (status === 'succeeded') return null;
+    if (httpStatus === GONE) return 'gone';
+    const { ports } = this.#parts;
+    const before = new Date(now.getTime() - ports.server.webhookTimes.disableAfterMs);
+    if (health.firstFailureAt === null || new Date(health.firstFailureAt) >= before) return null;
+    return (await this.#lasting(() => hasOnlyFailed(ports, id, before))) ? 'failing' : null;
   }
 
   /** True when nothing more is sent to the endpoint. */
