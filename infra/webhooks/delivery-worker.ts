@@ -149,10 +149,11 @@ export class DeliveryWorker {
     if (this.#underWay.has(id)) return;
     const ended = work()
       .catch((error: unknown) => {
-        this.#parts.ports.log.warn('webhooks: attempt not recorded', {
-          delivery_id: id,
-          error: String(error),
-        });
+        // Due again after a pause; when this process ends, another takes it over.
+        this.#released.push(id);
+        this.#pauses.failed(claim.endpoint.id);
+        const about = { delivery_id: id, endpoint_id: claim.endpoint.id, error: String(error) };
+        this.#parts.ports.log.error('webhooks: attempt not recorded', about);
       })
       .finally(() => {
         this.#underWay.delete(id);
@@ -182,7 +183,6 @@ export class DeliveryWorker {
       return;
     }
     const response = await ports.webhookSender.post(prepared.request);
-    this.#pauses.clear(endpoint.id);
     this.#parts.metrics?.webhookAttempted({
       outcome: response.error ?? 'succeeded',
       seconds: response.durationMs / 1_000,
@@ -251,6 +251,7 @@ export class DeliveryWorker {
     const { orgId, mailboxId, id } = claim.delivery;
     await deliveryLog.keep(endedEntry(systemAuthor(ports, orgId), ports.clock.now(), ended, mailboxId));
     this.#recorded.push(id);
+    this.#pauses.clear(claim.endpoint.id);
   }
 
   /** What must be done once a request was made: tried until the stores are back, or this process ends. */
