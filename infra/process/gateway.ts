@@ -170,7 +170,7 @@ function startBackground(
 
 /** A read model further behind shows a past that callers would take for the present. */
 const MOST_LAG_SECONDS = 30;
-/** For longer, no webhook that is due waits. It is told, and no reason to send callers elsewhere. */
+/** A webhook that is due waits no longer. Health shows it; a process that is behind still answers callers. */
 const MOST_WEBHOOK_LAG_SECONDS = 60;
 const WEBHOOK_LAG_WITHIN_MS = 1_000;
 

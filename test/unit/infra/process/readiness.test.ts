@@ -18,7 +18,7 @@ describe('the readiness of webhooks', () => {
     expect(await stuck['webhooks']?.()).to.deep.equal({ behind: true });
   });
 
-  it('is not told by a process that delivers none', () => {
+  it('is left out in a process that delivers none', () => {
     expect(readinessChecks({} as never, {} as never)).not.to.have.property('webhooks');
   });
 });
