@@ -17,22 +17,22 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
   /** The `webhook-id` of each request, as they arrived. */
   let received: string[];
   /** Requests that are not answered yet, and the most of them at once. */
-  let open: number;
-  let most: number;
+  let load: { open: number; most: number };
   let answer: (id: string) => { readonly status?: number; readonly afterMs?: number };
   beforeEach(async () => {
     received = [];
-    [open, most] = [0, 0];
+    const counted = { open: 0, most: 0 };
+    load = counted;
     answer = () => ({});
     world = await openDeliveryWorld();
     sink = await httpSink(({ headers }, response) => {
       const id = String(headers['webhook-id']);
       received.push(id);
-      open += 1;
-      most = Math.max(most, open);
+      counted.open += 1;
+      counted.most = Math.max(counted.most, counted.open);
       const { status = 200, afterMs = 0 } = answer(id);
       setTimeout(() => {
-        open -= 1;
+        counted.open -= 1;
         response.writeHead(status).end('ok');
       }, afterMs).unref();
     });
@@ -80,7 +80,7 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     await ofWhk1("not_before = now() - interval '1 second'");
     await eventually(() => received.length > 0);
     await systemClock.sleep(1_000);
-    expect([received.length, most]).to.deep.equal([1, 1]);
+    expect([received.length, load.most]).to.deep.equal([1, 1]);
     answer = () => ({ afterMs: 20 });
     await ofWhk1("not_before = now() - interval '1 second'");
     await eventually(() => new Set(received).size === 30, 15_000);
