@@ -77,7 +77,7 @@ async function countEndpoints(sql: Sql, orgId: string): Promise<number> {
 }
 
 const IN_FLIGHT = `d.status = 'scheduled' and exists (
-  select 1 from work.delivery_claim c where c.delivery_id = d.id and not c.recorded) as in_flight`;
+  select 1 from work.delivery_claim c where c.delivery_id = d.id) as in_flight`;
 
 const listed = (row: Stored): ListedDelivery => ({
   ...readDelivery(row),

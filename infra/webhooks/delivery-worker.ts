@@ -1,5 +1,5 @@
 /** Makes the attempts that are due: claims them, sends each, and records how it ended (`contract.md` 11). */
-import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import { type Author, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookRequest, WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
@@ -36,8 +36,8 @@ export interface DeliveryWorkerParts {
 const LOOK_EVERY_MS = 500;
 /** Under load: fewer passes take more at once. */
 const BETWEEN_PASSES_MS = 40;
-/** Outcomes that wait for the log; nothing is claimed beyond. */
-const MOST_RECORDING = 1_000;
+/** Outcomes that wait for the log, or for the read model; nothing is claimed beyond. */
+const MOST_RECORDING = 2_000;
 /** Of all attempts, while other organisations wait. */
 const SHARE_OF_ONE_ORGANISATION = 1 / 4;
 /** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
@@ -60,8 +60,10 @@ export class DeliveryWorker {
   /** Of those under way, the ones whose request has ended. */
   #recording = 0;
   #passedAt = -Infinity;
-  #recorded: string[] = [];
-  #released: string[] = [];
+  /** Attempts whose outcome is in the log, and those that sent nothing, until their claims are gone. */
+  readonly #recorded = new Set<string>();
+  readonly #released = new Set<string>();
+  readonly #authors = new Map<string | null, Author>();
   #isEnding = false;
 
   constructor(parts: DeliveryWorkerParts) {
@@ -103,31 +105,31 @@ export class DeliveryWorker {
   async pass(signal?: AbortSignal): Promise<void> {
     const { ports, deliveryLog, concurrency } = this.#parts;
     const requests = this.#underWay.size - this.#recording;
-    const room = Math.min(concurrency - requests, MOST_RECORDING - this.#recording);
+    const room = Math.min(concurrency - requests, MOST_RECORDING - this.#recording - this.#recorded.size);
+    this.#authors.clear();
     const isReady = !this.#isEnding && !deliveryLog.isAway && ports.directory.isCurrent;
     if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
-    const [recorded, released] = [this.#recorded, this.#released];
-    this.#recorded = [];
-    this.#released = [];
     try {
       const claims = await this.#claims.take({
         ...this.#times(),
-        recorded,
-        released,
+        recorded: [...this.#recorded],
+        released: [...this.#released],
         limit: isReady && signal?.aborted !== true ? room : 0,
         underWay: [...this.#underWay.values()].map(({ claim }) => claim),
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
         healthyRoom: CONNECTIONS,
       });
+      for (const id of claims.over) {
+        this.#recorded.delete(id);
+        this.#released.delete(id);
+      }
       for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim));
       for (const claim of claims.interrupted)
         this.#begin(claim, () => this.#record(claim, interrupted(claim, ports.clock.now())));
       for (const claim of claims.expired)
         this.#begin(claim, () => this.#record(claim, cancelled(claim, 'expired')));
     } catch (error) {
-      this.#recorded.push(...recorded);
-      this.#released.push(...released);
       this.#claims.distrust();
       throw error;
     }
@@ -150,7 +152,7 @@ export class DeliveryWorker {
     const ended = work()
       .catch((error: unknown) => {
         // Due again after a pause; when this process ends, another takes it over.
-        this.#released.push(id);
+        this.#released.add(id);
         this.#pauses.failed(claim.endpoint.id);
         const about = { delivery_id: id, endpoint_id: claim.endpoint.id, error: String(error) };
         this.#parts.ports.log.error('webhooks: attempt not recorded', about);
@@ -178,7 +180,7 @@ export class DeliveryWorker {
     }
     // Another person stands for the endpoint since it was claimed; or without the lease another run may have taken it over.
     if (prepared === 'rights_gone' || prepared === null || !ports.leases.isHeld(this.#lease)) {
-      this.#released.push(delivery.id);
+      this.#released.add(delivery.id);
       this.#pauses.failed(endpoint.id);
       return;
     }
@@ -249,9 +251,16 @@ export class DeliveryWorker {
   async #record(claim: Claim, ended: DeliveryEnded): Promise<void> {
     const { ports, deliveryLog } = this.#parts;
     const { orgId, mailboxId, id } = claim.delivery;
-    await deliveryLog.keep(endedEntry(systemAuthor(ports, orgId), ports.clock.now(), ended, mailboxId));
-    this.#recorded.push(id);
+    await deliveryLog.keep(endedEntry(this.#author(orgId), ports.clock.now(), ended, mailboxId));
+    this.#recorded.add(id);
     this.#pauses.clear(claim.endpoint.id);
+  }
+
+  /** The outcomes between two passes are recorded under one request id. */
+  #author(orgId: string | null): Author {
+    const author = this.#authors.get(orgId) ?? systemAuthor(this.#parts.ports, orgId);
+    this.#authors.set(orgId, author);
+    return author;
   }
 
   /** What must be done once a request was made: tried until the stores are back, or this process ends. */

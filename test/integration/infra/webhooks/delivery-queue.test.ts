@@ -8,6 +8,7 @@ import { rebuildModels } from '../../../../infra/projector/rebuild-read-models.t
 import { runDeliveryQueue } from '../../../../infra/webhooks/delivery-queue.ts';
 import type { ListedDelivery } from '../../../../commands/ports/webhook-records.ts';
 import { listDeliveries } from '../../../../projections/webhook-queries.ts';
+import { tableName } from '../../../../projections/projection.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
 import { happened, randomIds, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
@@ -272,8 +273,7 @@ describe('the queue of webhook deliveries', () => {
     }
     await rig.settle(projector);
     await projector.close();
-    const version = String(webhooks.version);
-    await rig.sql.query(`truncate read.webhook_endpoint_v${version}, read.webhook_delivery_v${version}`);
+    await rig.sql.query(`truncate ${webhooks.tables.map((table) => tableName(table, webhooks)).join(', ')}`);
     await rig.sql.query("update read.checkpoint set position = -1 where projection like 'webhooks%'");
     lead();
     await revoke(2);

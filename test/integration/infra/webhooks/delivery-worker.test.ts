@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { tableName } from '../../../../projections/projection.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
 import {
   directoryState,
@@ -187,9 +188,7 @@ describe('the worker that delivers webhooks', function () {
     await world.projector.close();
     await world.rig.sql.transaction(async (sql) => {
       await sql.query('select highest from work.delivery_progress for update');
-      await sql.query(
-        `truncate read.webhook_endpoint_v${String(webhooks.version)}, read.webhook_delivery_v${String(webhooks.version)}`,
-      );
+      await sql.query(`truncate ${webhooks.tables.map((table) => tableName(table, webhooks)).join(', ')}`);
       await sql.query("update read.checkpoint set position = -1 where projection like 'webhooks%'");
     });
     const again = await world.rig.start({ projections: [webhooks] });
@@ -212,9 +211,7 @@ describe('the worker that delivers webhooks', function () {
     await world.rig.sql.query(
       `update read.webhook_endpoint_v${String(webhooks.version)} set first_failure_at = now() - interval '121 hours'`,
     );
-    await world.rig.sql.query(
-      `update read.webhook_delivery_v${String(webhooks.version)} set due_at = now() where status = 'scheduled'`,
-    );
+    await world.rig.sql.query(`update read.webhook_due_v${String(webhooks.version)} set due_at = now()`);
     world.run();
     await allEnded();
     expect(world.rig.events.all.find(({ type }) => type === 'WebhookEndpointDisabled')?.data).to.deep.equal({
@@ -241,7 +238,7 @@ describe('the worker that delivers webhooks', function () {
     await world.queue(['whk_1'], 1, 1);
     await world.rows();
     await world.rig.sql.query(
-      `update read.webhook_delivery_v${String(webhooks.version)} set queued_at = now() - interval '31 days'`,
+      `update read.webhook_due_v${String(webhooks.version)} set queued_at = now() - interval '31 days'`,
     );
     world.run();
     await allEnded();

@@ -103,14 +103,16 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     const outcomes = Object.groupBy(ended, ({ data }) => String(data['status']));
     expect([outcomes['succeeded']?.length, outcomes['failed']?.length]).to.deep.equal([19, 1]);
     expect(outcomes['failed']?.[0]?.data).to.deep.include({ event_id: 'evt_1', error: { code: 'timeout' } });
-    expect(await world.rig.sql.query('select 1 from work.delivery_claim where not recorded')).to.have.length(
-      0,
-    );
     answer = () => ({});
     world.run();
     await eventually(() => new Set(received).size === 30);
     await eventually(
       async () => (await statuses()).filter((one) => one.endsWith('1 succeeded')).length === 29,
+    );
+    // What the first had not seen in the model yet was over all the same: it is removed, not made again.
+    await eventually(
+      async () => (await world.rig.sql.query('select 1 from work.delivery_claim')).length === 0,
+      10_000,
     );
     expect((await statuses()).filter((one) => one.includes('interrupted'))).to.deep.equal([]);
     expect(received.filter((id) => id !== 'evt_1').toSorted()).to.deep.equal(numbers(2, 30).toSorted());
