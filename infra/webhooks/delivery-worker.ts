@@ -34,7 +34,7 @@ export interface DeliveryWorkerParts {
 
 /** What is due is told on a channel; this finds what became due by time, or was told while nobody listened. */
 const LOOK_EVERY_MS = 500;
-/** Under load: fewer passes take more at once. */
+/** Under load: fewer passes take more at once. What is told as due does not wait: the projector tells of many at once. */
 const BETWEEN_PASSES_MS = 40;
 /** Outcomes that wait for the log, or for the read model; nothing is claimed beyond. */
 const MOST_RECORDING = 2_000;
@@ -60,6 +60,8 @@ export class DeliveryWorker {
   /** Of those under way, the ones whose request has ended. */
   #recording = 0;
   #passedAt = -Infinity;
+  /** Aborted when something due was told since the last pass began, or when the work ends. */
+  #told = new AbortController();
   /** Attempts whose outcome is in the log, and those that sent nothing, until their claims are gone. */
   readonly #recorded = new Set<string>();
   readonly #released = new Set<string>();
@@ -87,13 +89,16 @@ export class DeliveryWorker {
     const { ports, directUrl } = this.#parts;
     const { clock, log } = ports;
     const wake = (): void => {
+      this.#told.abort();
       this.#wake.ring();
     };
     signal.addEventListener('abort', wake, { once: true });
     const listening = listen({ directUrl, channel: DUE_CHANNEL, clock, log, onNotification: wake }, signal);
     const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
     await repeat(loop, async () => {
-      await clock.sleep(Math.max(0, this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs()), signal);
+      const restMs = this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs();
+      if (restMs > 0) await clock.sleep(restMs, this.#told.signal);
+      this.#told = new AbortController();
       this.#passedAt = clock.elapsedMs();
       await this.pass(signal);
     });

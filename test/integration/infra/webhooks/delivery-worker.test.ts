@@ -15,6 +15,8 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import { happened } from '../../../support/samples/event-author.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
+const FOREVER_MS = 2 ** 31 - 1;
+
 describe('the worker that delivers webhooks', function () {
   this.timeout(30_000);
   let world: DeliveryWorld;
@@ -74,6 +76,22 @@ describe('the worker that delivers webhooks', function () {
       await eventually(() => received.length === n);
       expect(performance.now() - from).to.be.lessThan(400);
     }
+  });
+
+  it('claims what is told at once, also when a pass has just ended', async () => {
+    // No pause ends by itself: the clock stands still.
+    const clock = {
+      ...systemClock,
+      elapsedMs: () => 0,
+      sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(FOREVER_MS, signal),
+    };
+    await world.endpoint('whk_1', sink.url);
+    world.run({ ports: { clock } });
+    for (let n = 1; n <= 3; n += 1) {
+      await world.queue(['whk_1'], n, n);
+      await eventually(() => received.length === n);
+    }
+    await allEnded();
   });
 
   it('makes the next attempt of what failed, under the same webhook-id', async () => {
