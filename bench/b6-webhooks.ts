@@ -19,7 +19,6 @@ import { createIds } from '../infra/security/random-ids.ts';
 import type { Log } from '../commands/ports/ports.ts';
 import { measureNewMail } from './b6/new-mail.ts';
 import { type CpuTimes, cpuTimes } from './b6/cpu-time.ts';
-import { onDovecot } from './dovecot-mailbox.ts';
 import type { Figure } from './figures.ts';
 import { type DemoFacts, endChild, startScript } from './processes.ts';
 
@@ -94,9 +93,7 @@ async function setUp(config: Config, log: Log, sink: string) {
 
 /** Its endpoint hears of nothing else afterwards, so that the other figures count theirs alone. */
 async function newMail(facts: DemoFacts, stage: Stage, endpointId: string): Promise<readonly Figure[]> {
-  const figures = await onDovecot(facts, (on) =>
-    measureNewMail(on, async () => (await statsOf(stage)).arrivals),
-  );
+  const figures = await measureNewMail(facts, async () => (await statsOf(stage)).arrivals);
   const last = await stage.ports.events.readLast(`webhookEndpoint-${endpointId}`);
   await append(
     stage.ports,
