@@ -2,19 +2,23 @@
  * B6: event → queue → signed POST → outcome in the log, on a gateway and a sink of their own processes: how many a second, and how
  * much an endpoint that hangs delays 49 others.
  */
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PolicyDenied } from '../commands/kernel/access-events.ts';
 import { appendFacts, systemAuthor } from '../commands/kernel/decide-and-append.ts';
 import { eventCatalogue } from '../commands/event-catalogue.ts';
 import type { ExpectedRevision } from '../commands/ports/event-store.ts';
 import type { WebhookEventType } from '../commands/values/webhook-event.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
 import type { Fact } from '../commands/values/event.ts';
-import { openForAdmin } from '../infra/admin/open-for-command.ts';
+import { openForAdmin, openForRebuild } from '../infra/admin/open-for-command.ts';
 import { createJsonLog } from '../infra/observability/json-log.ts';
-import { loadConfig } from '../infra/process/config.ts';
+import { type Config, loadConfig } from '../infra/process/config.ts';
 import type { CorePorts } from '../infra/process/composition.ts';
+import { createIds } from '../infra/security/random-ids.ts';
+import type { Log } from '../commands/ports/ports.ts';
 import { measureNewMail } from './b6/new-mail.ts';
-import { onDovecot } from './dovecot-mailbox.ts';
+import { type CpuTimes, cpuTimes } from './b6/cpu-time.ts';
 import type { Figure } from './figures.ts';
 import { type DemoFacts, endChild, startScript } from './processes.ts';
 
@@ -33,36 +37,63 @@ interface Seen {
 }
 
 interface Stage {
+  readonly ports: Pick<CorePorts, 'events' | 'sql' | 'ids' | 'clock'>;
+  readonly sink: string;
+  readonly orgId: string;
+  /** The URL of an endpoint that hangs, sealed. */
+  readonly hangs: Sealed;
+  /** The CPU time of the processes that take part, since they started. */
+  readonly cpu: () => CpuTimes;
+}
+
+interface Site {
   readonly ports: CorePorts;
   readonly sink: string;
   readonly orgId: string;
   readonly personId: string;
 }
 
-export async function measureWebhooks(facts: DemoFacts, dataDir: string): Promise<readonly Figure[]> {
+export async function measureWebhooks(
+  facts: DemoFacts,
+  { pid, dataDir }: { readonly pid: number; readonly dataDir: string },
+): Promise<readonly Figure[]> {
   const { child, line } = await startScript('bench/b6/sink.ts', []);
   try {
-    await using core = await openForAdmin(loadConfig({ DATA_DIR: dataDir }), createJsonLog('error'));
-    const { ports } = core;
-    const [owner = ''] = [...ports.directory.state.members].flatMap(([key, { role }]) =>
-      role === 'owner' ? [key] : [],
-    );
-    const [orgId = '', personId = ''] = owner.split('/');
-    const stage = { ports, sink: `http://127.0.0.1:${line}`, orgId, personId };
-    const first = await newMail(facts, stage, await addEndpoint(stage, 'message.received'));
-    const ids: string[] = [];
-    for (let n = 0; n < ENDPOINTS; n += 1) ids.push(await addEndpoint(stage));
+    const config = loadConfig({ DATA_DIR: dataDir });
+    const log = createJsonLog('error');
+    const sink = `http://127.0.0.1:${line}`;
+    const { ofNewMail, ids, ...owner } = await setUp(config, log, sink);
+    // Without a directory, which would follow the log: another reader is no part of what is measured.
+    await using stores = await openForRebuild(config, log);
+    const ports = { ...stores, ids: createIds(createSecretKey(randomBytes(32)), stores.clock) };
+    const cpu = () => cpuTimes(pid, { 'the endpoints': child.pid ?? 0, 'the benchmark': process.pid });
+    const stage = { ports, sink, ...owner, cpu };
+    const first = await newMail(facts, stage, ofNewMail);
     return [...first, ...(await throughput(stage)), ...(await besideOneThatHangs(stage, ids[0] ?? ''))];
   } finally {
     await endChild(child);
   }
 }
 
+/** The owner of the demo, an endpoint for new mail, and those for everything else. */
+async function setUp(config: Config, log: Log, sink: string) {
+  await using core = await openForAdmin(config, log);
+  const { ports } = core;
+  const [owner = ''] = [...ports.directory.state.members].flatMap(([key, { role }]) =>
+    role === 'owner' ? [key] : [],
+  );
+  const [orgId = '', personId = ''] = owner.split('/');
+  const site = { ports, sink, orgId, personId };
+  const ofNewMail = await addEndpoint(site, 'message.received');
+  const ids: string[] = [];
+  for (let n = 0; n < ENDPOINTS; n += 1) ids.push(await addEndpoint(site));
+  const hangs = await ports.personal.seal(personId, `${sink}/hang`);
+  return { orgId, ofNewMail, ids, hangs };
+}
+
 /** Its endpoint hears of nothing else afterwards, so that the other figures count theirs alone. */
 async function newMail(facts: DemoFacts, stage: Stage, endpointId: string): Promise<readonly Figure[]> {
-  const figures = await onDovecot(facts, (on) =>
-    measureNewMail(on, async () => (await statsOf(stage)).arrivals),
-  );
+  const figures = await measureNewMail(facts, async () => (await statsOf(stage)).arrivals);
   const last = await stage.ports.events.readLast(`webhookEndpoint-${endpointId}`);
   await append(
     stage.ports,
@@ -78,11 +109,13 @@ async function throughput(stage: Stage): Promise<readonly Figure[]> {
   await deny(stage, PER_APPEND);
   await ended(stage, PER_APPEND * ENDPOINTS);
   await statsOf(stage);
+  const before = stage.cpu();
   const from = Date.now();
   for (let n = 0; n < EVENTS; n += PER_APPEND) await deny(stage, PER_APPEND);
   const total = (PER_APPEND + EVENTS) * ENDPOINTS;
   await ended(stage, total);
   const seconds = (Date.now() - from) / 1_000;
+  const used = [...stage.cpu()].map(([role, time]) => [role, time - (before.get(role) ?? 0)] as const);
   const { lastAt } = await statsOf(stage);
   const count = EVENTS * ENDPOINTS;
   return [
@@ -93,12 +126,17 @@ async function throughput(stage: Stage): Promise<readonly Figure[]> {
       target: { atLeast: 2_000 },
     },
     { name: 'B6 webhooks: event → POST', value: count / ((lastAt - from) / 1_000), unit: '/s' },
+    ...used.map(([role, time]) => ({
+      name: `B6 webhooks: CPU per delivery, ${role}`,
+      value: (time * 1_000) / count,
+      unit: 'ms',
+    })),
   ];
 }
 
 async function besideOneThatHangs(stage: Stage, endpointId: string): Promise<readonly Figure[]> {
   const healthy = await latenciesAt(stage, 1);
-  await change(stage, endpointId, `${stage.sink}/hang`);
+  await hang(stage, endpointId);
   const beside = await latenciesAt(stage, 0);
   const title = (what: string): string => `B6 webhooks: event → POST, ${what}`;
   return [
@@ -141,7 +179,7 @@ async function statsOf({ sink }: Stage): Promise<Seen> {
 }
 
 async function addEndpoint(
-  { ports, sink, orgId, personId }: Stage,
+  { ports, sink, orgId, personId }: Site,
   eventType: WebhookEventType = 'policy.denied',
 ): Promise<string> {
   const id = ports.ids.newId('whk');
@@ -165,12 +203,11 @@ async function addEndpoint(
   return id;
 }
 
-async function change({ ports, orgId, personId }: Stage, endpointId: string, url: string): Promise<void> {
+async function hang({ ports, orgId, hangs }: Stage, endpointId: string): Promise<void> {
   const stream = `webhookEndpoint-${endpointId}`;
   const last = await ports.events.readLast(stream);
-  const sealed = await ports.personal.seal(personId, url);
   await append(ports, orgId, { stream, expected: last?.revision ?? 'no-stream' }, [
-    { type: 'WebhookEndpointChanged', data: { url: sealed } },
+    { type: 'WebhookEndpointChanged', data: { url: hangs } },
   ]);
 }
 
@@ -190,7 +227,7 @@ async function deny({ ports, orgId }: Stage, count: number): Promise<void> {
 }
 
 async function append(
-  ports: CorePorts,
+  ports: Stage['ports'],
   orgId: string,
   to: { readonly stream: string; readonly expected: ExpectedRevision },
   facts: readonly (Fact | { readonly type: string; readonly data: unknown })[],
@@ -206,8 +243,7 @@ async function ended({ ports }: Stage, count: number): Promise<void> {
     // Cheap, so that asking does not slow what is measured.
     const [row] = await ports.sql.query<{ queued: string; open: boolean }>(
       `select (select coalesce(sum(last_sequence), 0) from read.webhook_endpoint) as queued,
-         exists (select from read.webhook_endpoint e join read.webhook_delivery d on d.endpoint_id = e.id
-           where d.status = 'scheduled') as open`,
+         exists (select from read.webhook_due) as open`,
     );
     if (Number(row?.queued) >= count && row?.open === false) return;
     if (Date.now() > until) throw new Error(`not all of ${String(count)} webhooks were recorded`);

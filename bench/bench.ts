@@ -38,7 +38,7 @@ const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
   ['b1', measureMcpCall],
   ['b2', (facts, { mailboxSizes }) => measureQuery(facts, mailboxSizes)],
   ['b3', (facts) => onDovecot(facts, measureArchive)],
-  ['b6', (facts, { dataDir }) => measureWebhooks(facts, dataDir)],
+  ['b6', measureWebhooks],
   ['b8', (facts, { pid }) => onDovecot(facts, (on) => measureAttachments(on, pid))],
   ['b10', (facts, { mailboxSizes, pid }) => measureList(facts, mailboxSizes, pid)],
   ['b11', (facts) => onDovecot(facts, measureApproval)],

@@ -1,8 +1,10 @@
 /** Reading `read.webhook_endpoint` and `read.webhook_delivery`. */
-import type { Sql } from '../commands/ports/ports.ts';
+import type { Row, Sql } from '../commands/ports/ports.ts';
 import type { ListedDelivery, ReplayQuery, WebhookRecords } from '../commands/ports/webhook-records.ts';
 import type { Position } from '../commands/values/position.ts';
+import { WebhookDeliveriesQueued } from '../commands/webhooks/delivery-events.ts';
 import type { DeliveryStatus } from '../commands/webhooks/delivery-payload.ts';
+import { WebhookEndpointCreated } from '../commands/webhooks/endpoint-events.ts';
 import { type EndpointRow, readDelivery, readEndpoint, type Stored } from './webhook-rows.ts';
 
 export interface NumberedEndpoint {
@@ -12,6 +14,14 @@ export interface NumberedEndpoint {
   readonly lastSequence: number;
 }
 
+export interface NumberedEndpoints {
+  readonly endpoints: readonly NumberedEndpoint[];
+  /** Parked events without which an endpoint or a number is missing. */
+  readonly parked: number;
+}
+
+const NUMBERING = [WebhookEndpointCreated.type, WebhookDeliveriesQueued.type];
+
 /** Every endpoint of the installation; null while the table has not reached the position. */
 export async function listNumberedEndpoints(
   sql: Sql,
@@ -20,14 +30,15 @@ export async function listNumberedEndpoints(
     checkpoint,
     position,
   }: { readonly table: string; readonly checkpoint: string; readonly position: Position },
-): Promise<readonly NumberedEndpoint[] | null> {
-  const [row] = await sql.query<{ endpoints: readonly NumberedEndpoint[] }>(
+): Promise<NumberedEndpoints | null> {
+  const [row] = await sql.query<NumberedEndpoints & Row>(
     `select coalesce((select json_agg(json_build_object('id', id, 'orgId', org_id, 'lastSequence', last_sequence) order by id)
-       from ${table}), '[]') as endpoints
+       from ${table}), '[]') as endpoints,
+       (select count(*)::int from work.parked_event p where p.projection = $1 and p.type = any($3::text[])) as parked
      from read.checkpoint where projection = $1 and position >= $2::bigint`,
-    [checkpoint, String(position)],
+    [checkpoint, String(position), NUMBERING],
   );
-  return row?.endpoints ?? null;
+  return row ?? null;
 }
 
 export interface EndpointPage {
@@ -66,7 +77,7 @@ async function countEndpoints(sql: Sql, orgId: string): Promise<number> {
 }
 
 const IN_FLIGHT = `d.status = 'scheduled' and exists (
-  select 1 from work.delivery_claim c where c.delivery_id = d.id and not c.recorded) as in_flight`;
+  select 1 from work.delivery_claim c where c.delivery_id = d.id) as in_flight`;
 
 const listed = (row: Stored): ListedDelivery => ({
   ...readDelivery(row),

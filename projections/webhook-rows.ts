@@ -1,9 +1,12 @@
-/** Rows of the read model `webhooks`: how they are read, changed by an event, and written. */
-import type { DeliveryEnded } from '../commands/webhooks/delivery-events.ts';
+/** Rows of the read model `webhooks`: how they are read, and changed by an event. */
+import {
+  type DeliveriesQueued,
+  type DeliveryEnded,
+  deliveryId,
+} from '../commands/webhooks/delivery-events.ts';
 import {
   type EndpointState,
   type EndpointStatus,
-  endpointStatus,
   type SigningSecret,
   webhookEndpoint,
 } from '../commands/webhooks/endpoint.ts';
@@ -11,7 +14,6 @@ import type { PayloadForm } from '../commands/webhooks/endpoint-events.ts';
 import { NEW_HEALTH } from '../commands/webhooks/endpoint-health.ts';
 import type { DeliveryRow, EndpointHealth } from '../commands/ports/webhook-records.ts';
 import type { Trigger } from '../commands/values/webhook-event.ts';
-import type { Sql } from '../commands/ports/ports.ts';
 import type { Position } from '../commands/values/position.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 
@@ -26,94 +28,6 @@ export const NEW_ENDPOINT: Pick<EndpointRow, 'state' | 'health'> = {
   state: webhookEndpoint.initial,
   health: NEW_HEALTH,
 };
-
-/** The columns of a table: their type, and their value of one row. */
-type Columns<T> = Readonly<Record<string, readonly [type: string, of: (row: T) => unknown]>>;
-
-const ENDPOINT: Columns<EndpointRow> = {
-  id: ['text', ({ id }) => id],
-  org_id: ['text', ({ orgId }) => orgId],
-  created_by: ['text', ({ state }) => state.createdBy],
-  rights_of: ['text', ({ state }) => state.rightsOf],
-  url: ['text', ({ state }) => state.url],
-  description: ['text', ({ state }) => state.description],
-  event_types: ['jsonb', ({ state }) => JSON.stringify(state.eventTypes)],
-  mailbox_ids: ['jsonb', ({ state }) => JSON.stringify(state.mailboxIds)],
-  payload: ['text', ({ state }) => state.payload],
-  status: ['text', ({ state, health }) => endpointStatus(state, health)],
-  disabled_reason: ['text', ({ state }) => state.disabledReason],
-  secrets: ['jsonb', ({ state }) => JSON.stringify(state.secrets)],
-  secret_hint: ['text', ({ state }) => state.secretHint],
-  version: ['int', ({ state }) => state.version],
-  created_at: ['timestamptz', ({ state }) => state.createdAt],
-  updated_at: ['timestamptz', ({ state }) => state.updatedAt],
-  last_sequence: ['bigint', ({ health }) => health.lastSequence],
-  consecutive_failures: ['int', ({ health }) => health.consecutiveFailures],
-  first_failure_at: ['timestamptz', ({ health }) => health.firstFailureAt],
-  last_success_at: ['timestamptz', ({ health }) => health.lastSuccessAt],
-  last_failure_at: ['timestamptz', ({ health }) => health.lastFailureAt],
-  not_before: ['timestamptz', ({ health }) => health.notBefore],
-  rests: ['int', ({ health }) => health.rests],
-};
-
-const DELIVERY: Columns<DeliveryRow> = {
-  id: ['text', ({ id }) => id],
-  endpoint_id: ['text', ({ endpointId }) => endpointId],
-  org_id: ['text', ({ orgId }) => orgId],
-  event_id: ['text', ({ eventId }) => eventId],
-  event_type: ['text', ({ eventType }) => eventType],
-  mailbox_id: ['text', ({ mailboxId }) => mailboxId],
-  folders: ['jsonb', ({ folders }) => folders && JSON.stringify(folders)],
-  sequence: ['bigint', ({ sequence }) => sequence],
-  trigger: ['text', ({ trigger }) => trigger],
-  attempt: ['int', ({ attempt }) => attempt],
-  failures: ['int', ({ failures }) => failures],
-  status: ['text', ({ status }) => status],
-  due_at: ['timestamptz', ({ dueAt }) => dueAt],
-  started_at: ['timestamptz', ({ startedAt }) => startedAt],
-  duration_ms: ['int', ({ durationMs }) => durationMs],
-  http_status: ['int', ({ httpStatus }) => httpStatus],
-  error_code: ['text', ({ errorCode }) => errorCode],
-  response_excerpt: ['text', ({ responseExcerpt }) => responseExcerpt],
-  withheld: ['boolean', ({ withheld }) => withheld],
-  ended_position: ['bigint', ({ endedPosition }) => endedPosition?.toString() ?? null],
-  replay_of: ['text', ({ replayOf }) => replayOf],
-  next_delivery_id: ['text', ({ nextDeliveryId }) => nextDeliveryId],
-  occurred_at: ['timestamptz', ({ occurredAt }) => occurredAt],
-  queued_at: ['timestamptz', ({ queuedAt }) => queuedAt],
-  data: ['jsonb', ({ data }) => JSON.stringify(data)],
-};
-
-const table = <T>(name: string, columns: Columns<T>): string =>
-  `create table ${name} (${Object.entries(columns)
-    .map(([column, [type]]) => `${column} ${type}${column === 'id' ? ' primary key' : ''}`)
-    .join(', ')}) ${VACUUM}`;
-
-/** Rows change often and few are live: the dead ones are removed early. */
-const VACUUM = 'with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000)';
-
-export const createEndpointTable = (name: string): string => table(name, ENDPOINT);
-export const createDeliveryTable = (name: string): string => table(name, DELIVERY);
-
-const upsert = <T>(name: string, columns: Columns<T>): string => {
-  const names = Object.keys(columns);
-  const types = Object.values(columns).map(([type], index) => `$${String(index + 1)}::${type}[]`);
-  return `insert into ${name} (${names.join(', ')}) select * from unnest(${types.join(', ')})
-    on conflict (id) do update set ${names.map((column) => `${column} = excluded.${column}`).join(', ')}`;
-};
-
-async function write<T>(sql: Sql, name: string, columns: Columns<T>, rows: readonly T[]): Promise<void> {
-  if (rows.length === 0) return;
-  await sql.query(
-    upsert(name, columns),
-    Object.values(columns).map(([, of]) => rows.map(of)),
-  );
-}
-
-export const writeEndpoints = (sql: Sql, name: string, rows: readonly EndpointRow[]): Promise<void> =>
-  write(sql, name, ENDPOINT, rows);
-export const writeDeliveries = (sql: Sql, name: string, rows: readonly DeliveryRow[]): Promise<void> =>
-  write(sql, name, DELIVERY, rows);
 
 /** A row as Postgres returns it. */
 export type Stored = Readonly<Record<string, unknown>>;
@@ -184,6 +98,18 @@ export const readDelivery = (row: Stored): DeliveryRow => ({
   data: row['data'] as Readonly<Record<string, unknown>>,
 });
 
+/** As much of a delivery as decides whether an outcome still counts. */
+export type BriefDelivery = Pick<DeliveryRow, 'id' | 'endpointId' | 'status' | 'startedAt' | 'errorCode'>;
+export const BRIEF_COLUMNS = 'id, endpoint_id, status, started_at, error_code';
+
+export const readBrief = (row: Stored): BriefDelivery => ({
+  id: row['id'] as string,
+  endpointId: row['endpoint_id'] as string,
+  status: row['status'] as DeliveryRow['status'],
+  startedAt: time(row['started_at']),
+  errorCode: row['error_code'] as string | null,
+});
+
 /** A delivery that was not tried yet. */
 export const UNTRIED = {
   status: 'scheduled',
@@ -199,7 +125,6 @@ export const UNTRIED = {
 
 export const notTried = (row: DeliveryRow): DeliveryRow => ({ ...row, ...UNTRIED });
 
-/** The columns that the outcome of an attempt sets. */
 export const outcomeOf = (ended: DeliveryEnded, position: Position) => ({
   endedPosition: position,
   status: ended.status,
@@ -209,6 +134,47 @@ export const outcomeOf = (ended: DeliveryEnded, position: Position) => ({
   errorCode: ended.error?.code ?? null,
   responseExcerpt: ended.response_excerpt,
   withheld: ended.withheld,
+});
+
+/** The first attempt of what was queued for an endpoint. */
+export const queuedRow = (
+  notification: DeliveriesQueued['notifications'][number],
+  { id: endpointId, orgId }: EndpointRow,
+  sequence: number,
+): DeliveryRow => {
+  const { event_id, event_type, mailbox_id, folders, occurred_at, data } = notification;
+  return {
+    ...UNTRIED,
+    id: deliveryId(new Date(occurred_at), endpointId, [event_id]),
+    endpointId,
+    orgId,
+    eventId: event_id,
+    eventType: event_type,
+    mailboxId: mailbox_id,
+    folders,
+    sequence,
+    trigger: 'event',
+    attempt: 1,
+    failures: 0,
+    dueAt: occurred_at,
+    replayOf: null,
+    occurredAt: occurred_at,
+    queuedAt: occurred_at,
+    data,
+  };
+};
+
+/** The attempt that follows one that failed. */
+export const retryOf = (
+  row: DeliveryRow,
+  next: { readonly delivery_id: string; readonly due_at: string; readonly failures: number },
+): DeliveryRow => ({
+  ...notTried(row),
+  id: next.delivery_id,
+  trigger: 'retry',
+  attempt: row.attempt + 1,
+  failures: next.failures,
+  dueAt: next.due_at,
 });
 
 export const testRow = (

@@ -1,6 +1,6 @@
 /**
- * `read.webhook_endpoint` and `read.webhook_delivery`: what is due, as a pure function of the log. What was queued is a
- * scheduled delivery; the outcome of an attempt ends it and names the next one.
+ * `read.webhook_endpoint`, `read.webhook_delivery` and `read.webhook_due`: what is due, as a pure function of the log. What was
+ * queued is a scheduled delivery, and due; the outcome of an attempt ends it and names the next one.
  */
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { Position } from '../commands/values/position.ts';
@@ -17,39 +17,50 @@ import { type Batch, type ProjectedEvent, type Projection, splitStreamName } fro
 import type { DeliveryRow } from '../commands/ports/webhook-records.ts';
 import { latestSince } from './webhook-queries.ts';
 import {
-  createDeliveryTable,
-  createEndpointTable,
+  BRIEF_COLUMNS,
+  type BriefDelivery,
   type EndpointRow,
   NEW_ENDPOINT,
   notTried,
   outcomeOf,
+  queuedRow,
+  readBrief,
   readDelivery,
   readEndpoint,
   type Stored,
+  retryOf,
   testRow,
-  UNTRIED,
-  writeDeliveries,
-  writeEndpoints,
 } from './webhook-rows.ts';
+import {
+  addDeliveries,
+  createDeliveryTable,
+  createDueTable,
+  createEndpointTable,
+  type DeliveryTables,
+  endDeliveries,
+  type Outcome,
+  writeEndpoints,
+} from './webhook-tables.ts';
 
 /** The channel on which workers hear that a delivery may be due. */
 export const DUE_CHANNEL = 'webhook_due';
 
 export const webhooks: Projection = {
   name: 'webhooks',
-  version: 1,
-  tables: ['webhook_endpoint', 'webhook_delivery'],
+  version: 2,
+  tables: ['webhook_endpoint', 'webhook_delivery', 'webhook_due'],
   create: (tableOf) => [
     createEndpointTable(tableOf('webhook_endpoint')),
     createDeliveryTable(tableOf('webhook_delivery')),
+    createDueTable(tableOf('webhook_due')),
     `create index on ${tableOf('webhook_endpoint')} (org_id)`,
-    // `apply` cancels what is scheduled for an endpoint, and replays what was.
-    `create index on ${tableOf('webhook_delivery')} (endpoint_id, due_at, sequence) where status = 'scheduled'`,
+    // `apply` cancels what is due for an endpoint, and replays what was.
+    `create index on ${tableOf('webhook_due')} (endpoint_id, due_at, sequence)`,
     `create index on ${tableOf('webhook_delivery')} (endpoint_id, id)`,
   ],
   indexes: (tableOf) => [
     `create index on ${tableOf('webhook_delivery')} (org_id, id)`,
-    `create index on ${tableOf('webhook_delivery')} (queued_at) where status = 'scheduled'`,
+    `create index on ${tableOf('webhook_due')} (queued_at)`,
   ],
   apply: async (batch) => {
     const fold = await WebhookFold.over(batch);
@@ -65,9 +76,12 @@ const isEndpointEvent = (fact: PastFact<AnyEvent>): fact is PastFact<EndpointEve
 class WebhookFold {
   readonly #batch: Batch;
   readonly #endpoints = new Map<string, EndpointRow>();
-  readonly #deliveries = new Map<string, DeliveryRow>();
+  /** In full where a retry or a replay may follow. */
+  readonly #deliveries = new Map<string, DeliveryRow | BriefDelivery>();
   readonly #changedEndpoints = new Set<string>();
-  readonly #changedDeliveries = new Set<string>();
+  /** Not written yet. */
+  readonly #added = new Map<string, DeliveryRow>();
+  readonly #ended = new Map<string, Outcome>();
 
   constructor(batch: Batch) {
     this.#batch = batch;
@@ -83,14 +97,14 @@ class WebhookFold {
       [[...orgIds]],
     );
     for (const row of endpoints.map(readEndpoint)) fold.#endpoints.set(row.id, row);
-    const named = events.flatMap(({ fact }) =>
-      fact.type === 'WebhookDeliveryEnded'
-        ? [fact.data.delivery_id]
-        : fact.type === 'WebhookDeliveryReplayed'
-          ? [fact.data.replay_of, fact.data.delivery_id]
-          : [],
+    const ended = events.flatMap(({ fact }) => (fact.type === 'WebhookDeliveryEnded' ? [fact.data] : []));
+    const repeated = events.flatMap(({ fact }) =>
+      fact.type === 'WebhookDeliveryReplayed' ? [fact.data.replay_of, fact.data.delivery_id] : [],
     );
-    if (named.length > 0) await fold.#read('id = any($1::text[])', [named]);
+    const retried = ended.flatMap(({ delivery_id, next }) => (next === null ? [] : [delivery_id]));
+    await fold.#readBrief(ended.map(({ delivery_id }) => delivery_id));
+    if (retried.length + repeated.length > 0)
+      await fold.#read('id = any($1::text[])', [[...retried, ...repeated]]);
     return fold;
   }
 
@@ -113,20 +127,33 @@ class WebhookFold {
     );
     if (removed.length > 0)
       await sql.query(`delete from ${tableOf('webhook_endpoint')} where id = any($1::text[])`, [removed]);
-    const deliveries = [...this.#changedDeliveries].flatMap((id) => this.#deliveries.get(id) ?? []);
-    await writeDeliveries(sql, tableOf('webhook_delivery'), deliveries);
-    if (deliveries.some(({ status }) => status === 'scheduled') || endpoints.length > removed.length)
+    const added = [...this.#added.values()];
+    await addDeliveries(sql, this.#tables, added);
+    await endDeliveries(sql, this.#tables, [...this.#ended.values()]);
+    if (added.some(({ status }) => status === 'scheduled') || endpoints.length > removed.length)
       await sql.query('select pg_notify($1, $2)', [DUE_CHANNEL, '']);
     this.#changedEndpoints.clear();
-    this.#changedDeliveries.clear();
+    this.#added.clear();
+    this.#ended.clear();
+  }
+
+  get #tables(): DeliveryTables {
+    const { tableOf } = this.#batch;
+    return { deliveries: tableOf('webhook_delivery'), due: tableOf('webhook_due') };
+  }
+
+  async #readBrief(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const rows = await this.#batch.sql.query<Stored>(
+      `select ${BRIEF_COLUMNS} from ${this.#tables.deliveries} where id = any($1::text[])`,
+      [ids],
+    );
+    for (const row of rows.map(readBrief)) this.#deliveries.set(row.id, row);
   }
 
   async #read(where: string, parameters: readonly unknown[]): Promise<readonly DeliveryRow[]> {
-    const { sql, tableOf } = this.#batch;
-    const rows = await sql.query<Stored>(
-      `select * from ${tableOf('webhook_delivery')} where ${where}`,
-      parameters,
-    );
+    const text = `select * from ${this.#tables.deliveries} where ${where}`;
+    const rows = await this.#batch.sql.query<Stored>(text, parameters);
     return rows.map((stored) => {
       const row = readDelivery(stored);
       this.#deliveries.set(row.id, row);
@@ -134,14 +161,26 @@ class WebhookFold {
     });
   }
 
+  #inFull(id: string): DeliveryRow | null {
+    const row = this.#deliveries.get(id);
+    return row !== undefined && isFull(row) ? row : null;
+  }
+
   #putEndpoint(row: EndpointRow): void {
     this.#endpoints.set(row.id, row);
     this.#changedEndpoints.add(row.id);
   }
 
-  #putDelivery(row: DeliveryRow): void {
+  #add(row: DeliveryRow): void {
     this.#deliveries.set(row.id, row);
-    this.#changedDeliveries.add(row.id);
+    this.#added.set(row.id, row);
+  }
+
+  #finish(row: DeliveryRow | BriefDelivery, outcome: Outcome): void {
+    this.#deliveries.set(row.id, { ...row, ...outcome });
+    const added = this.#added.get(row.id);
+    if (added) this.#added.set(row.id, { ...added, ...outcome });
+    else this.#ended.set(row.id, outcome);
   }
 
   async #changeEndpoint(id: string, fact: PastFact<EndpointEvent>, event: ProjectedEvent): Promise<void> {
@@ -154,7 +193,7 @@ class WebhookFold {
     if (fact.type === 'WebhookEndpointDisabled') await this.#cancel(id, 'endpoint_disabled', event);
     if (fact.type === 'WebhookEndpointRemoved') await this.#cancel(id, 'endpoint_removed', event);
     if (fact.type === 'WebhookDeliveryReplayed') {
-      const source = this.#deliveries.get(fact.data.replay_of);
+      const source = this.#inFull(fact.data.replay_of);
       if (source?.endpointId === id) this.#replay(source, fact.data.delivery_id, event);
     }
     if (fact.type === 'WebhookReplayRequested') {
@@ -168,10 +207,11 @@ class WebhookFold {
   /** In SQL: a paused endpoint may have many. */
   async #cancel(endpointId: string, errorCode: string, { position }: ProjectedEvent): Promise<void> {
     await this.flush();
-    const { sql, tableOf } = this.#batch;
-    await sql.query(
-      `update ${tableOf('webhook_delivery')} set status = 'cancelled', error_code = $2, ended_position = $3
-       where endpoint_id = $1 and status = 'scheduled'`,
+    const { deliveries, due } = this.#tables;
+    await this.#batch.sql.query(
+      `with gone as (delete from ${due} where endpoint_id = $1 returning id)
+       update ${deliveries} d set status = 'cancelled', error_code = $2, ended_position = $3
+       from gone where d.id = gone.id`,
       [endpointId, errorCode, String(position)],
     );
     for (const row of this.#deliveries.values())
@@ -186,8 +226,7 @@ class WebhookFold {
     status: string | null,
   ): Promise<readonly DeliveryRow[]> {
     await this.flush();
-    const { tableOf } = this.#batch;
-    return await this.#read(`id in (${latestSince(tableOf('webhook_delivery'))}) order by sequence`, [
+    return await this.#read(`id in (${latestSince(this.#tables.deliveries)}) order by sequence`, [
       endpointId,
       since,
       status,
@@ -198,7 +237,7 @@ class WebhookFold {
     // The request was repeated after it had been recorded.
     if (this.#deliveries.has(id)) return;
     const at = fact.meta.occurred_at;
-    this.#putDelivery({
+    this.#add({
       ...notTried(source),
       id,
       trigger: 'replay',
@@ -216,35 +255,15 @@ class WebhookFold {
     return status === 'active' || status === 'paused';
   }
 
-  #queue({ notifications, deliveries }: DeliveriesQueued, { fact, position }: ProjectedEvent): void {
+  #queue({ notifications, deliveries }: DeliveriesQueued, { position }: ProjectedEvent): void {
     for (const { notification: place, endpoint_id, sequence } of deliveries) {
       const notification = notifications[place];
       const endpoint = this.#endpoints.get(endpoint_id);
       if (notification === undefined || endpoint === undefined) continue;
       this.#putEndpoint({ ...endpoint, health: { ...endpoint.health, lastSequence: sequence } });
-      const { event_id, event_type, mailbox_id, folders, occurred_at, data } = notification;
       // It may have been disabled after the event and before it was queued.
-      const isActive = this.#accepts(endpoint_id);
-      this.#putDelivery({
-        ...UNTRIED,
-        id: deliveryId(new Date(occurred_at), endpoint_id, [event_id]),
-        endpointId: endpoint_id,
-        orgId: fact.meta.org_id,
-        eventId: event_id,
-        eventType: event_type,
-        mailboxId: mailbox_id,
-        folders,
-        sequence,
-        trigger: 'event',
-        attempt: 1,
-        failures: 0,
-        dueAt: occurred_at,
-        replayOf: null,
-        occurredAt: occurred_at,
-        queuedAt: occurred_at,
-        data,
-        ...(isActive ? {} : cancelledAt(position)),
-      });
+      const cancelled = this.#accepts(endpoint_id) ? {} : cancelledAt(position);
+      this.#add({ ...queuedRow(notification, endpoint, sequence), ...cancelled });
     }
   }
 
@@ -252,30 +271,29 @@ class WebhookFold {
   #end(ended: DeliveryEnded, { fact, position }: ProjectedEvent): void {
     const { occurred_at: at, org_id } = fact.meta;
     if (ended.trigger === 'test') {
-      if (!this.#deliveries.has(ended.delivery_id)) this.#putDelivery(testRow(ended, position, at, org_id));
+      if (!this.#deliveries.has(ended.delivery_id)) this.#add(testRow(ended, position, at, org_id));
       return;
     }
     const row = this.#deliveries.get(ended.delivery_id);
     if (row === undefined || !isOpen(row)) return;
     const next = this.#accepts(row.endpointId) ? ended.next : null;
-    this.#putDelivery({ ...row, ...outcomeOf(ended, position), nextDeliveryId: next?.delivery_id ?? null });
+    this.#finish(row, {
+      id: row.id,
+      ...outcomeOf(ended, position),
+      nextDeliveryId: next?.delivery_id ?? null,
+    });
     const endpoint = this.#endpoints.get(row.endpointId);
     if (endpoint) this.#putEndpoint({ ...endpoint, health: healthAfter(endpoint.health, ended, at) });
-    if (next === null) return;
-    this.#putDelivery({
-      ...notTried(row),
-      id: next.delivery_id,
-      trigger: 'retry',
-      attempt: row.attempt + 1,
-      failures: ended.failures,
-      dueAt: next.due_at,
-    });
+    if (next === null || !isFull(row)) return;
+    this.#add(retryOf(row, { ...next, failures: ended.failures }));
   }
 }
+
+const isFull = (row: DeliveryRow | BriefDelivery): row is DeliveryRow => 'eventId' in row;
 
 const cancelledAt = (position: Position) =>
   ({ status: 'cancelled', errorCode: 'endpoint_disabled', endedPosition: position }) as const;
 
 /** True also when the endpoint was disabled or removed while the attempt was under way. */
-const isOpen = ({ status, startedAt, errorCode }: DeliveryRow): boolean =>
+const isOpen = ({ status, startedAt, errorCode }: BriefDelivery): boolean =>
   status === 'scheduled' || (status === 'cancelled' && startedAt === null && errorCode !== 'expired');

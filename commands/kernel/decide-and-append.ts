@@ -255,15 +255,22 @@ export function foldFacts<State, D extends EventDefinition>(
   }, state);
 }
 
-/** The events of one append, under a new attempt id. */
-export function newEvents(ids: Ids, stream: string, entries: readonly AccessEntry[]): NewEvent[] {
+/** The events of one append, under a new attempt id unless their ids are given. */
+export function newEvents(
+  ids: Ids,
+  stream: string,
+  entries: readonly AccessEntry[],
+  idOf = underNewAttempt(ids, stream),
+): NewEvent[] {
+  return entries.map((entry, index) => {
+    const { type, data, metadata } = entry;
+    return { id: idOf(entry, index), type, data, metadata: { ...metadata, salt: ids.newSalt() } };
+  });
+}
+
+function underNewAttempt(ids: Ids, stream: string): (entry: AccessEntry, index: number) => string {
   const attemptId = ids.newUuid();
-  return entries.map(({ type, data, metadata }, index) => ({
-    id: uuidV5(stream, attemptId, String(index)),
-    type,
-    data,
-    metadata: { ...metadata, salt: ids.newSalt() },
-  }));
+  return (_, index) => uuidV5(stream, attemptId, String(index));
 }
 
 /** The gateway itself as the author of an event, for work without a request. */

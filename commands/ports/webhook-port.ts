@@ -8,8 +8,8 @@ export interface WebhookSecrets {
   create(endpointId: string): Promise<{ readonly id: string; readonly secret: string }>;
   /** The secrets with these ids, in their order; an erased one is left out. Throws `store_unavailable`. */
   read(endpointId: string, ids: readonly string[]): Promise<readonly string[]>;
-  /** Erases every secret of the endpoint. */
-  erase(endpointId: string): Promise<void>;
+  /** Erases these secrets of the endpoint, or every one. */
+  erase(endpointId: string, ids?: readonly string[]): Promise<void>;
 }
 
 export interface WebhookRequest {

@@ -1,5 +1,7 @@
 /** A delivery as the API returns it: one attempt, or one that is still to be made. */
 import { z } from 'zod';
+import type { Context } from '../kernel/capability.ts';
+import { keyInProgress } from '../kernel/idempotency.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { ListedDelivery } from '../ports/webhook-records.ts';
 import { ENDED_STATUSES, TRIGGERS } from '../values/webhook-event.ts';
@@ -66,4 +68,24 @@ export async function describeDelivery(
     },
     withheld: row.withheld,
   };
+}
+
+const READ_WITHIN_MS = 1_000;
+
+/**
+ * The delivery that an earlier request of the same Idempotency-Key made; null when it made none. Throws
+ * `idempotency_in_progress` while the read model may lack it.
+ */
+export async function deliveryOfKey(
+  { caller, ports }: Context,
+  deliveryId: string,
+): Promise<Delivery | null> {
+  const find = () => ports.webhookRecords.delivery(caller.org.id, deliveryId);
+  let row = await find();
+  if (row === null) {
+    const head = await ports.events.headPosition();
+    if (!(await ports.readModels.waitFor(head, READ_WITHIN_MS))) throw keyInProgress(1);
+    row = await find();
+  }
+  return row && (await describeDelivery(ports, row));
 }

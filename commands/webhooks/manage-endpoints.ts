@@ -230,7 +230,7 @@ export const deleteWebhookEndpoint = defineCapability<z.output<typeof DeleteInpu
   },
 });
 
-/** A failure leaves secrets in the vault that sign nothing: no endpoint names them. */
+/** A failure leaves secrets that sign nothing; they are erased a week later. */
 async function eraseSecrets(
   { webhookSecrets, log }: { readonly webhookSecrets: WebhookSecrets; readonly log: Context['ports']['log'] },
   endpointId: string,

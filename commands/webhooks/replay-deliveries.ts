@@ -7,7 +7,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
 import { InstantField } from '../values/input-fields.ts';
 import { ENDED_STATUSES } from '../values/webhook-event.ts';
-import { Delivery, describeDelivery } from './delivery-payload.ts';
+import { Delivery, deliveryOfKey, describeDelivery } from './delivery-payload.ts';
 import { type EndpointState, webhookEndpoint } from './endpoint.ts';
 import { type EndpointEvent, WebhookReplayRequested } from './endpoint-events.ts';
 import { EndpointId, endpointOf } from './endpoint-payload.ts';
@@ -34,10 +34,7 @@ export const replayDelivery = defineCapability<z.output<typeof ReplayInput>, Del
   idempotency: {
     kind: 'claim',
     required: true,
-    replay: async (targetId, _, { caller, ports }) => {
-      const row = await ports.webhookRecords.delivery(caller.org.id, targetId);
-      return row && (await describeDelivery(ports, row));
-    },
+    replay: (targetId, _, context) => deliveryOfKey(context, targetId),
   },
   input: ReplayInput,
   output: Delivery,
@@ -87,10 +84,15 @@ function assertReplayable({ status, trigger, occurredAt }: ListedDelivery, keptS
   if (why !== null) throw new GatewayError('conflict', why);
 }
 
-/** Throws `endpoint_disabled` also for a deleted endpoint, whose deliveries are still listed. */
+/**
+ * Throws `endpoint_disabled` also for a deleted endpoint, whose deliveries are still listed; `not_found` when the caller sees no
+ * deliveries of it.
+ */
 async function replayableEndpoint(context: Context, endpointId: string): Promise<EndpointState> {
   const state = await endpointOf(context, endpointId).catch((error: unknown) => {
-    throw error instanceof GatewayError && error.code === 'not_found' ? endpointDeleted() : error;
+    if (!(error instanceof GatewayError && error.code === 'not_found')) throw error;
+    // A caller limited to mailboxes sees the deliveries of present endpoints that it reaches, and no others.
+    throw context.caller.token.mailboxIds === null ? endpointDeleted() : notFound('delivery');
   });
   if (state.status === 'disabled') throw endpointDisabled();
   return state;

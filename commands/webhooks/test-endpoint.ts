@@ -5,7 +5,7 @@ import type { WebhookResponse } from '../ports/webhook-port.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { TEST_EVENT_TYPE } from '../values/webhook-event.ts';
 import type { DeliveryEnded } from './delivery-events.ts';
-import { Delivery, describeDelivery } from './delivery-payload.ts';
+import { Delivery, deliveryOfKey, describeDelivery } from './delivery-payload.ts';
 import { endedEntry } from './ended-entry.ts';
 import type { EndpointState } from './endpoint.ts';
 import { EndpointId, endpointOf } from './endpoint-payload.ts';
@@ -26,10 +26,7 @@ export const testWebhookEndpoint = defineCapability<z.output<typeof Input>, Deli
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: async (targetId, _, { caller, ports }) => {
-      const row = await ports.webhookRecords.delivery(caller.org.id, targetId);
-      return row && (await describeDelivery(ports, row));
-    },
+    replay: (targetId, _, context) => deliveryOfKey(context, targetId),
   },
   input: Input,
   output: Delivery,
@@ -40,7 +37,8 @@ export const testWebhookEndpoint = defineCapability<z.output<typeof Input>, Deli
     const target = await requestTarget(ports, endpointId, state);
     if (target === null) throw notFound('webhook endpoint');
     const deliveryId = await context.claim('obx');
-    const eventId = ports.ids.newId('evt');
+    // A request that ended before its outcome was recorded sends again, under the same webhook-id.
+    const eventId = deliveryId.replace(/^obx_/, 'evt_');
     const timestamp = ports.clock.now().toISOString();
     const body = JSON.stringify({
       type: TEST_EVENT_TYPE,

@@ -21,7 +21,7 @@ import { type DueSend, listDueSends } from '../../projections/sends.ts';
 import { type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
-import { eraseOldPayloads } from '../webhooks/payload-bytes.ts';
+import { eraseWebhookLeftovers } from '../webhooks/webhook-leftovers.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
 import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
@@ -175,7 +175,7 @@ const byDrafts = (ports: Ports): readonly Sweeper[] => [
     keyOf: () => 'all',
     settle: async ({ now }) => {
       await ports.content.eraseExpired(now);
-      await eraseOldPayloads(ports, before(now, ports.server.webhookTimes.keptForMs));
+      await eraseWebhookLeftovers(ports, now);
       return 'settled';
     },
   }),

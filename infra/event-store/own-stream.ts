@@ -142,16 +142,8 @@ export class OwnStream {
       this.#stream = stream;
       this.#revision = 'no-stream';
     }
-    const facts = newEvents(
-      ids,
-      stream,
-      waiting.map(({ entry }) => entry),
-    );
-    if (idOf === undefined) return { stream, facts };
-    return {
-      stream,
-      facts: facts.map((fact, index) => ({ ...fact, id: idOf(waiting[index]?.entry ?? fact) })),
-    };
+    const entries = waiting.map(({ entry }) => entry);
+    return { stream, facts: newEvents(ids, stream, entries, idOf) };
   }
 
   async #write({ stream, facts }: Batch): Promise<void> {

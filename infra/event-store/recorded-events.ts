@@ -4,9 +4,11 @@ import type { AllStreamRecordedEvent, JSONEventData, RecordedEvent } from '@even
 import { isJsonObject } from '../../commands/values/json-object.ts';
 import type { NewEvent, StoredEvent } from '../../commands/values/event.ts';
 
-/** For an append; validated by `requireEvents` before. */
+const utf8 = new TextEncoder();
+
+/** For an append; validated by `requireEvents` before. Of metadata, the client passes on bytes as they are, faster than an object. */
 export const toJsonEvent = ({ id, type, data, metadata }: NewEvent): JSONEventData =>
-  jsonEvent({ id, type, data, metadata });
+  jsonEvent({ id, type, data, metadata: utf8.encode(JSON.stringify(metadata)) });
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -111,13 +111,22 @@ export class MailboxWatch {
 
   /** Sleeps until there is something to do; meanwhile the server may report changes of INBOX, and background work runs. */
   async #pause(inbox: FolderRef | undefined, signal: AbortSignal): Promise<void> {
-    const { sync, background, wake, times } = this.#options;
+    const { background, wake } = this.#options;
+    const { clock } = this.#options.sync.ports;
+    const [pausedAt, { arrivals }] = [clock.elapsedMs(), this.#connection];
     await background.start();
     await this.#listen(inbox);
     await wake.sleep(this.#pauseMs(inbox));
-    await sync.ports.clock.sleep(times.gatherMs, signal);
+    await this.#gather(this.#connection.arrivals > arrivals ? pausedAt : clock.elapsedMs(), signal);
     const { canListen, isListening } = this.#connection;
     if (inbox && canListen && !isListening) this.#inboxChanged = true;
+  }
+
+  /** New mail only waits directly after other work: it is what a caller, or a webhook, waits for. */
+  async #gather(fromMs: number, signal: AbortSignal): Promise<void> {
+    const { sync, times } = this.#options;
+    const leftMs = fromMs + times.gatherMs - sync.ports.clock.elapsedMs();
+    if (leftMs > 0) await sync.ports.clock.sleep(leftMs, signal);
   }
 
   get #connection(): ImapConnection {

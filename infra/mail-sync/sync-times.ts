@@ -8,7 +8,7 @@ export interface SyncTimes {
   /** How long an attestation of a process is valid after its last heartbeat, and how often it sends one. */
   readonly beatLastsMs: number;
   readonly beatEveryMs: number;
-  /** How long a woken worker waits for more: changes come in bursts, and one poll fetches them all. */
+  /** How long a woken worker waits for more: changes come in bursts, and one poll fetches them all. New mail waits only after work. */
   readonly gatherMs: number;
   /** How often changed and released mailboxes are reconciled. */
   readonly lookEveryMs: number;

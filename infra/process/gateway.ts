@@ -4,6 +4,7 @@
  */
 import type { Log, Ports } from '../../commands/ports/ports.ts';
 import { runSweepers } from '../background/sweepers.ts';
+import { within } from '../concurrency/within.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from '../http/http-server.ts';
 import { METRICS_SETTINGS, startMetricsServer } from '../http/metrics-server.ts';
@@ -75,7 +76,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { allowedOrigins } = config;
   const { directUrl } = core.storage;
   const faces = roles.has('api') ? openAdapters({ ports, directUrl, allowedOrigins }, opened) : null;
-  http.serve({ faces, checks: readinessChecks(core, projector) });
+  const worker = roles.has('webhooks') ? openWorker(ports, core, metrics, config) : null;
+  http.serve({ faces, checks: readinessChecks(core, projector, worker) });
   // Closed before the parts that its calls depend on.
   opened.defer(() => http.close());
   // Ended before the listener waits for open calls.
@@ -94,7 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opened.defer(
       startBackground(ports, core, metrics, { ...leaseTimes(config.leaseMs), ...options.mailTimes }),
     );
-  if (roles.has('webhooks')) opened.defer(startWebhooks(ports, core, metrics, config));
+  if (worker !== null) opened.defer(startWebhooks(ports, core, worker));
   const stack = opened.move();
   const { databaseUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
   const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
@@ -123,15 +125,20 @@ function startReadModels(
   });
 }
 
-/** Queues and delivers webhooks; the returned function ends both. */
-function startWebhooks(ports: Ports, core: Core, metrics: Metrics, config: Config): () => Promise<void> {
-  const stopping = new AbortController();
-  const { signal } = stopping;
+function openWorker(ports: Ports, core: Core, metrics: Metrics, config: Config): DeliveryWorker {
   const { deliveryLog } = core.ports;
   const { directUrl } = core.storage;
   const concurrency = config.webhookConcurrency;
   const worker = new DeliveryWorker({ ports, deliveryLog, directUrl, concurrency, metrics });
   watchDeliveries(metrics, worker);
+  return worker;
+}
+
+/** Queues and delivers webhooks; the returned function ends both. */
+function startWebhooks(ports: Ports, core: Core, worker: DeliveryWorker): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { directUrl } = core.storage;
   const directConnection = () => openDirectConnection(directUrl, 'gateway webhook queue');
   const loops = [runDeliveryQueue({ ...ports, directConnection }, signal), worker.run(signal)];
   return async () => {
@@ -163,9 +170,16 @@ function startBackground(
 
 /** A read model further behind shows a past that callers would take for the present. */
 const MOST_LAG_SECONDS = 30;
+/** A webhook that is due waits no longer. Health shows it; a process that is behind still answers callers. */
+const MOST_WEBHOOK_LAG_SECONDS = 60;
+const WEBHOOK_LAG_WITHIN_MS = 1_000;
 
 /** Named checks. Each resolves with public facts, or throws the problem. */
-export const readinessChecks = ({ ports, storage }: Core, projector: Projector): Checks => ({
+export const readinessChecks = (
+  { ports, storage }: Core,
+  projector: Projector,
+  worker: Pick<DeliveryWorker, 'lagSeconds'> | null = null,
+): Checks => ({
   database: async () => {
     await ports.sql.query('select 1');
     return {};
@@ -188,6 +202,13 @@ export const readinessChecks = ({ ports, storage }: Core, projector: Projector):
     if (lagSeconds > MOST_LAG_SECONDS) throw new Error(behind(lagEvents, lagSeconds));
     return { leader };
   },
+  ...(worker !== null && {
+    webhooks: async () => {
+      // A lag that cannot be read counts as too long.
+      const lag = await within(WEBHOOK_LAG_WITHIN_MS, worker.lagSeconds(), 'late').catch(() => Infinity);
+      return { behind: lag > MOST_WEBHOOK_LAG_SECONDS };
+    },
+  }),
 });
 
 function behind(events: number, seconds: number): string {

@@ -51,10 +51,11 @@ export function createWebhookSecrets(sql: Sql, masterKey: KeyObject): WebhookSec
       if (missing.length > 0) await load(endpointId, missing);
       return ids.flatMap((id) => opened.get(contextOf(endpointId, id)) ?? []);
     },
-    erase: async (endpointId) => {
+    erase: async (endpointId, ids) => {
       const rows = await sql.query<SecretRow>(
-        'delete from vault.webhook_secret where endpoint_id = $1 returning id',
-        [endpointId],
+        `delete from vault.webhook_secret where endpoint_id = $1 and ($2::text[] is null or id = any($2))
+         returning id`,
+        [endpointId, ids ?? null],
       );
       for (const { id } of rows) opened.delete(contextOf(endpointId, id));
     },

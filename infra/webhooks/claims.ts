@@ -11,7 +11,7 @@ import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, tableName } from '../../projections/projection.ts';
 import { type EndpointRow, readDelivery, readEndpoint, type Stored } from '../../projections/webhook-rows.ts';
 import { webhooks } from '../../projections/webhooks.ts';
-import { OLDEST_DUE, PICK, type Picking, SURVEY } from './claims-sql.ts';
+import { type ModelTables, OLDEST_DUE, type Picking, TAKE } from './claims-sql.ts';
 
 export interface Claim {
   readonly delivery: DeliveryRow;
@@ -19,6 +19,8 @@ export interface Claim {
 }
 
 export interface Claims {
+  /** Claims of this run that exist no more. */
+  readonly over: readonly string[];
   readonly due: readonly Claim[];
   /** Of a run that died before it recorded an outcome: whether it sent anything is not known. */
   readonly interrupted: readonly Claim[];
@@ -26,7 +28,7 @@ export interface Claims {
   readonly expired: readonly Claim[];
 }
 
-const NONE: Claims = { due: [], interrupted: [], expired: [] };
+const NONE: Claims = { over: [], due: [], interrupted: [], expired: [] };
 
 /** The lease of a run that makes attempts; its claims are as alive as this. */
 export const WORKER_LEASE = 'webhook-worker-';
@@ -40,7 +42,7 @@ export interface ClaimOptions {
 
 /** What a run wants of a pass. */
 export interface Wanted extends Picking {
-  /** Claims of this run whose outcome is in the log now. */
+  /** Claims of this run whose outcome is in the log; each stays until the model shows that it ended. */
   readonly recorded: readonly string[];
   /** Claims of this run that sent nothing. */
   readonly released: readonly string[];
@@ -48,17 +50,20 @@ export interface Wanted extends Picking {
   readonly underWay: readonly Claim[];
 }
 
-interface Survey extends Row {
+interface Pass extends Row {
   readonly position: string;
-  readonly highest: string;
-  readonly ended: readonly string[];
+  readonly over: readonly string[];
   readonly abandoned: readonly { readonly id: string; readonly run: string; readonly open: boolean }[];
+  readonly picked: readonly (readonly [kind: 'due' | 'expired', id: string])[];
 }
 
 export class DeliveryClaims {
   readonly #options: ClaimOptions;
-  readonly #deliveries = tableName('webhook_delivery', webhooks);
-  readonly #endpoints = tableName('webhook_endpoint', webhooks);
+  readonly #tables: ModelTables = {
+    deliveries: tableName('webhook_delivery', webhooks),
+    due: tableName('webhook_due', webhooks),
+    endpoints: tableName('webhook_endpoint', webhooks),
+  };
   /** Dead run → the end of the log after its death was seen. */
   readonly #dead = new Map<string, Position>();
   #isRaised = false;
@@ -85,8 +90,7 @@ export class DeliveryClaims {
 
   /** For how long something that is due has waited, in seconds. */
   async lagSeconds({ now, expiredBefore }: Pick<Picking, 'now' | 'expiredBefore'>): Promise<number> {
-    const tables = { deliveries: this.#deliveries, endpoints: this.#endpoints };
-    const [row] = await this.#options.sql.query<{ oldest: Date | null }>(OLDEST_DUE(tables), [
+    const [row] = await this.#options.sql.query<{ oldest: Date | null }>(OLDEST_DUE(this.#tables), [
       checkpointKey(webhooks),
       now,
       expiredBefore,
@@ -130,79 +134,64 @@ export class DeliveryClaims {
       this.#isRaised = false;
       return { claims: NONE, dead: [] };
     }
-    await settle(sql, runId, wanted);
-    const [survey] = await sql.query<Survey>(SURVEY(this.#deliveries), [
+    const [pass] = await sql.query<Pass>(TAKE(this.#tables), [
       checkpointKey(webhooks),
-      WORKER_LEASE,
+      progress.highest,
       runId,
-    ]);
-    if (survey === undefined || BigInt(survey.position) < BigInt(progress.highest))
-      return { claims: NONE, dead: [] };
-    return await this.#takeCurrent(sql, wanted, survey);
-  }
-
-  async #takeCurrent(
-    sql: Sql,
-    wanted: Wanted,
-    survey: Survey,
-  ): Promise<{ claims: Claims; dead: readonly string[] }> {
-    const position = BigInt(survey.position);
-    const isSeen = (run: string): boolean => (this.#dead.get(run) ?? position + 1n) <= position;
-    const left = survey.abandoned.filter(({ run }) => isSeen(run));
-    const over = [...survey.ended, ...left.filter(({ open }) => !open).map(({ id }) => id)];
-    if (over.length > 0)
-      await sql.query('delete from work.delivery_claim where delivery_id = any($1::text[])', [over]);
-    const taken = left.filter(({ open }) => open).map(({ id }) => id);
-    if (taken.length > 0)
-      await sql.query('update work.delivery_claim set run_id = $2 where delivery_id = any($1::text[])', [
-        taken,
-        this.#options.runId,
-      ]);
-    const picked = await this.#pick(sql, wanted, survey.position);
-    await sql.query('update work.delivery_progress set highest = greatest(highest, $1)', [survey.position]);
-    const claims = await this.#read(sql, [...taken, ...picked.map(({ id }) => id)]);
-    const ofKind = (kind: string): readonly Claim[] =>
-      picked.filter((each) => each.kind === kind).flatMap(({ id }) => claims.get(id) ?? []);
-    const dead = [...new Set(survey.abandoned.map(({ run }) => run))].filter((run) => !this.#dead.has(run));
-    return {
-      claims: {
-        due: ofKind('due'),
-        expired: ofKind('expired'),
-        interrupted: taken.flatMap((id) => claims.get(id) ?? []),
-      },
-      dead,
-    };
-  }
-
-  /** Chooses and inserts in one statement, so that what is chosen is as current as the claims it is held against. */
-  #pick(
-    sql: Sql,
-    wanted: Wanted,
-    position: string,
-  ): Promise<readonly { readonly id: string; readonly kind: string }[]> {
-    if (wanted.limit <= 0) return Promise.resolve([]);
-    return sql.query(PICK({ deliveries: this.#deliveries, endpoints: this.#endpoints }), [
-      checkpointKey(webhooks),
-      position,
-      this.#options.runId,
+      [...wanted.recorded, ...wanted.released],
+      wanted.released,
+      WORKER_LEASE,
       wanted.now,
-      wanted.limit,
+      Math.max(0, wanted.limit),
       wanted.ofOneOrganisation,
       wanted.expiredBefore,
       wanted.exceptEndpoints,
       wanted.healthyRoom,
     ]);
+    if (pass === undefined) return { claims: NONE, dead: [] };
+    const taken = pass.abandoned.length > 0 ? await this.#takeOver(sql, pass) : [];
+    const claims = await this.#read(sql, [...taken, ...pass.picked.map(([, id]) => id)]);
+    const ofKind = (kind: string): readonly Claim[] =>
+      pass.picked.filter((each) => each[0] === kind).flatMap(([, id]) => claims.get(id) ?? []);
+    return {
+      claims: {
+        over: pass.over,
+        due: ofKind('due'),
+        expired: ofKind('expired'),
+        interrupted: taken.flatMap((id) => claims.get(id) ?? []),
+      },
+      dead: [...new Set(pass.abandoned.map(({ run }) => run))].filter((run) => !this.#dead.has(run)),
+    };
+  }
+
+  /** The claims of dead runs: gone where the model shows the end, else of this run. */
+  async #takeOver(sql: Sql, { position, abandoned }: Pass): Promise<readonly string[]> {
+    const isSeen = (run: string): boolean => {
+      const end = this.#dead.get(run);
+      return end !== undefined && end <= BigInt(position);
+    };
+    const left = abandoned.filter(({ run }) => isSeen(run));
+    const ended = left.filter(({ open }) => !open).map(({ id }) => id);
+    const taken = left.filter(({ open }) => open).map(({ id }) => id);
+    await sql.query('delete from work.delivery_claim where delivery_id = any($1::text[])', [ended]);
+    await sql.query('update work.delivery_claim set run_id = $2 where delivery_id = any($1::text[])', [
+      taken,
+      this.#options.runId,
+    ]);
+    return taken;
   }
 
   async #read(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, Claim>> {
     if (ids.length === 0) return new Map();
     const deliveries = (
-      await sql.query<Stored>(`select * from ${this.#deliveries} where id = any($1::text[])`, [ids])
+      await sql.query<Stored>(`select * from ${this.#tables.deliveries} where id = any($1::text[])`, [ids])
     ).map(readDelivery);
     const endpointIds = [...new Set(deliveries.map(({ endpointId }) => endpointId))];
     const endpoints = new Map(
       (
-        await sql.query<Stored>(`select * from ${this.#endpoints} where id = any($1::text[])`, [endpointIds])
+        await sql.query<Stored>(`select * from ${this.#tables.endpoints} where id = any($1::text[])`, [
+          endpointIds,
+        ])
       ).map((row) => [row['id'], readEndpoint(row)]),
     );
     return new Map(
@@ -214,26 +203,13 @@ export class DeliveryClaims {
   }
 }
 
-async function settle(sql: Sql, runId: string, { recorded, released }: Wanted): Promise<void> {
-  if (recorded.length > 0)
-    await sql.query(
-      'update work.delivery_claim set recorded = true where run_id = $1 and delivery_id = any($2::text[])',
-      [runId, recorded],
-    );
-  if (released.length > 0)
-    await sql.query(
-      'delete from work.delivery_claim where run_id = $1 and delivery_id = any($2::text[]) and not recorded',
-      [runId, released],
-    );
-}
-
 /** The claims of this run as it knows them: a commit may have been done without an answer, or lost with `work`. */
 async function mendOwn(sql: Sql, runId: string, { recorded, released, underWay }: Wanted): Promise<void> {
   const ids = underWay.map(({ delivery }) => delivery.id);
-  await sql.query(
-    'delete from work.delivery_claim where run_id = $1 and not recorded and delivery_id <> all($2::text[])',
-    [runId, [...recorded, ...released, ...ids]],
-  );
+  await sql.query('delete from work.delivery_claim where run_id = $1 and delivery_id <> all($2::text[])', [
+    runId,
+    [...recorded, ...released, ...ids],
+  ]);
   await sql.query(
     `insert into work.delivery_claim (delivery_id, endpoint_id, org_id, run_id)
      select *, $4 from unnest($1::text[], $2::text[], $3::text[]) on conflict do nothing`,

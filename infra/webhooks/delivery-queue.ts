@@ -120,18 +120,10 @@ class QueueLeader {
     locks: LeaderLocks,
     signal: AbortSignal,
   ): Promise<QueueLeader | null> {
-    const { events, readModels, sql, clock } = parts;
+    const { events } = parts;
     const last = (await events.readLast(QUEUE_STREAM)) ?? (await beginQueue(parts));
-    // The read model then knows every endpoint with queued deliveries, and its last number.
-    // Held against the table itself: it may be built anew since this process saw it there.
-    const read = { table: tableName('webhook_endpoint', webhooks), checkpoint: checkpointKey(webhooks) };
-    let endpoints: readonly NumberedEndpoint[] | null = null;
-    while (endpoints === null) {
-      if (signal.aborted) return null;
-      const isThere = await readModels.waitFor(last.position, ASK_EVERY_MS);
-      if (isThere) endpoints = await listNumberedEndpoints(sql, { ...read, position: last.position });
-      if (isThere && endpoints === null) await clock.sleep(ASK_EVERY_MS, signal);
-    }
+    const endpoints = await awaitNumbers(parts, last.position, signal);
+    if (endpoints === null) return null;
     const { after: searched, told = 0 } = WebhookDeliveriesQueued.data.parse(last.data);
     const after = BigInt(searched);
     const subscribers: Subscriber[] = [];
@@ -215,6 +207,32 @@ class QueueLeader {
     const size = taken.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
     if (size > 0 && size < FEW) void this.#parts.readModels.waitFor(appended.position, ASK_EVERY_MS);
   }
+}
+
+/** Every endpoint with queued deliveries, and its last number, from the read model; null when the signal aborts first. */
+async function awaitNumbers(
+  { readModels, sql, clock, log }: DeliveryQueueParts,
+  position: Position,
+  signal: AbortSignal,
+): Promise<readonly NumberedEndpoint[] | null> {
+  const read = { table: tableName('webhook_endpoint', webhooks), checkpoint: checkpointKey(webhooks) };
+  let isTold = false;
+  while (!signal.aborted) {
+    const isThere = await readModels.waitFor(position, ASK_EVERY_MS);
+    if (!isThere) continue;
+    // Held against the table itself: it may be built anew since this process saw it there.
+    const numbered = await listNumberedEndpoints(sql, { ...read, position });
+    if (numbered?.parked === 0) return numbered.endpoints;
+    // A number that a parked event gave would be given again.
+    if (numbered !== null && !isTold) {
+      log.error('webhook queue: nothing is queued until parked events are retried', {
+        parked: numbered.parked,
+      });
+      isTold = true;
+    }
+    await clock.sleep(ASK_EVERY_MS, signal);
+  }
+  return null;
 }
 
 /** Before the first leader there was no endpoint, so nothing before the present end of the log is queued. */

@@ -1,10 +1,10 @@
 /** Makes the attempts that are due: claims them, sends each, and records how it ended (`contract.md` 11). */
-import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import { type Author, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookRequest, WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
-import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
+import { disableEndpoint, hasOnlyFailed } from '../../commands/webhooks/disable-endpoint.ts';
 import { endedEntry } from '../../commands/webhooks/ended-entry.ts';
 import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
 import { mayBeTold } from '../../commands/webhooks/may-be-told.ts';
@@ -34,10 +34,10 @@ export interface DeliveryWorkerParts {
 
 /** What is due is told on a channel; this finds what became due by time, or was told while nobody listened. */
 const LOOK_EVERY_MS = 500;
-/** Under load: fewer passes take more at once. */
+/** Under load: fewer passes take more at once. What is told as due does not wait: the projector tells of many at once. */
 const BETWEEN_PASSES_MS = 40;
-/** Outcomes that wait for the log; nothing is claimed beyond. */
-const MOST_RECORDING = 1_000;
+/** Outcomes that wait for the log, or for the read model; nothing is claimed beyond. */
+const MOST_RECORDING = 2_000;
 /** Of all attempts, while other organisations wait. */
 const SHARE_OF_ONE_ORGANISATION = 1 / 4;
 /** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
@@ -60,8 +60,12 @@ export class DeliveryWorker {
   /** Of those under way, the ones whose request has ended. */
   #recording = 0;
   #passedAt = -Infinity;
-  #recorded: string[] = [];
-  #released: string[] = [];
+  /** Aborted when something due was told since the last pass began, or when the work ends. */
+  #told = new AbortController();
+  /** Attempts whose outcome is in the log, and those that sent nothing, until their claims are gone. */
+  readonly #recorded = new Set<string>();
+  readonly #released = new Set<string>();
+  readonly #authors = new Map<string | null, Author>();
   #isEnding = false;
 
   constructor(parts: DeliveryWorkerParts) {
@@ -85,13 +89,16 @@ export class DeliveryWorker {
     const { ports, directUrl } = this.#parts;
     const { clock, log } = ports;
     const wake = (): void => {
+      this.#told.abort();
       this.#wake.ring();
     };
     signal.addEventListener('abort', wake, { once: true });
     const listening = listen({ directUrl, channel: DUE_CHANNEL, clock, log, onNotification: wake }, signal);
     const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
     await repeat(loop, async () => {
-      await clock.sleep(Math.max(0, this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs()), signal);
+      const restMs = this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs();
+      if (restMs > 0) await clock.sleep(restMs, this.#told.signal);
+      this.#told = new AbortController();
       this.#passedAt = clock.elapsedMs();
       await this.pass(signal);
     });
@@ -103,31 +110,31 @@ export class DeliveryWorker {
   async pass(signal?: AbortSignal): Promise<void> {
     const { ports, deliveryLog, concurrency } = this.#parts;
     const requests = this.#underWay.size - this.#recording;
-    const room = Math.min(concurrency - requests, MOST_RECORDING - this.#recording);
+    const room = Math.min(concurrency - requests, MOST_RECORDING - this.#recording - this.#recorded.size);
+    this.#authors.clear();
     const isReady = !this.#isEnding && !deliveryLog.isAway && ports.directory.isCurrent;
     if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
-    const [recorded, released] = [this.#recorded, this.#released];
-    this.#recorded = [];
-    this.#released = [];
     try {
       const claims = await this.#claims.take({
         ...this.#times(),
-        recorded,
-        released,
+        recorded: [...this.#recorded],
+        released: [...this.#released],
         limit: isReady && signal?.aborted !== true ? room : 0,
         underWay: [...this.#underWay.values()].map(({ claim }) => claim),
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
         healthyRoom: CONNECTIONS,
       });
+      for (const id of claims.over) {
+        this.#recorded.delete(id);
+        this.#released.delete(id);
+      }
       for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim));
       for (const claim of claims.interrupted)
         this.#begin(claim, () => this.#record(claim, interrupted(claim, ports.clock.now())));
       for (const claim of claims.expired)
         this.#begin(claim, () => this.#record(claim, cancelled(claim, 'expired')));
     } catch (error) {
-      this.#recorded.push(...recorded);
-      this.#released.push(...released);
       this.#claims.distrust();
       throw error;
     }
@@ -149,10 +156,11 @@ export class DeliveryWorker {
     if (this.#underWay.has(id)) return;
     const ended = work()
       .catch((error: unknown) => {
-        this.#parts.ports.log.warn('webhooks: attempt not recorded', {
-          delivery_id: id,
-          error: String(error),
-        });
+        // Due again after a pause; when this process ends, another takes it over.
+        this.#released.add(id);
+        this.#pauses.failed(claim.endpoint.id);
+        const about = { delivery_id: id, endpoint_id: claim.endpoint.id, error: String(error) };
+        this.#parts.ports.log.error('webhooks: attempt not recorded', about);
       })
       .finally(() => {
         this.#underWay.delete(id);
@@ -177,12 +185,11 @@ export class DeliveryWorker {
     }
     // Another person stands for the endpoint since it was claimed; or without the lease another run may have taken it over.
     if (prepared === 'rights_gone' || prepared === null || !ports.leases.isHeld(this.#lease)) {
-      this.#released.push(delivery.id);
+      this.#released.add(delivery.id);
       this.#pauses.failed(endpoint.id);
       return;
     }
     const response = await ports.webhookSender.post(prepared.request);
-    this.#pauses.clear(endpoint.id);
     this.#parts.metrics?.webhookAttempted({
       outcome: response.error ?? 'succeeded',
       seconds: response.durationMs / 1_000,
@@ -218,7 +225,7 @@ export class DeliveryWorker {
       response.excerpt === '' || state.createdBy === null
         ? null
         : await this.#lasting(() => personal.seal(state.createdBy ?? '', response.excerpt));
-    const reason = this.#reasonToDisable(claim, response, now);
+    const reason = await this.#reasonToDisable(claim, response, now);
     // First: no attempt is to follow one after which the endpoint is disabled. It is not when a person changed it meanwhile.
     const isDisabled = reason !== null && (await this.#disable(claim, reason));
     const next = isDisabled ? null : following.next;
@@ -228,14 +235,17 @@ export class DeliveryWorker {
     );
   }
 
-  #reasonToDisable({ endpoint }: Claim, response: WebhookResponse, now: Date): DisableReason | null {
-    if (response.status === 'succeeded') return null;
-    if (response.httpStatus === GONE) return 'gone';
-    const { firstFailureAt } = endpoint.health;
-    const { disableAfterMs } = this.#parts.ports.server.webhookTimes;
-    return firstFailureAt !== null && now.getTime() - Date.parse(firstFailureAt) > disableAfterMs
-      ? 'failing'
-      : null;
+  async #reasonToDisable(
+    { endpoint: { id, health } }: Claim,
+    { status, httpStatus }: WebhookResponse,
+    now: Date,
+  ): Promise<DisableReason | null> {
+    if (status === 'succeeded') return null;
+    if (httpStatus === GONE) return 'gone';
+    const { ports } = this.#parts;
+    const before = new Date(now.getTime() - ports.server.webhookTimes.disableAfterMs);
+    if (health.firstFailureAt === null || new Date(health.firstFailureAt) >= before) return null;
+    return (await this.#lasting(() => hasOnlyFailed(ports, id, before))) ? 'failing' : null;
   }
 
   /** True when nothing more is sent to the endpoint. */
@@ -246,8 +256,16 @@ export class DeliveryWorker {
   async #record(claim: Claim, ended: DeliveryEnded): Promise<void> {
     const { ports, deliveryLog } = this.#parts;
     const { orgId, mailboxId, id } = claim.delivery;
-    await deliveryLog.keep(endedEntry(systemAuthor(ports, orgId), ports.clock.now(), ended, mailboxId));
-    this.#recorded.push(id);
+    await deliveryLog.keep(endedEntry(this.#author(orgId), ports.clock.now(), ended, mailboxId));
+    this.#recorded.add(id);
+    this.#pauses.clear(claim.endpoint.id);
+  }
+
+  /** The outcomes between two passes are recorded under one request id. */
+  #author(orgId: string | null): Author {
+    const author = this.#authors.get(orgId) ?? systemAuthor(this.#parts.ports, orgId);
+    this.#authors.set(orgId, author);
+    return author;
   }
 
   /** What must be done once a request was made: tried until the stores are back, or this process ends. */

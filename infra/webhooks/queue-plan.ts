@@ -49,11 +49,14 @@ export class QueuePlan {
 
   /** Changes the endpoints by the event, and reads what it tells. Throws when it cannot be read; nothing of it is then queued. */
   read(stored: StoredEvent): Notices {
+    const { category, id } = splitStreamName(stored.streamName);
+    const isOfEndpoint = category === webhookEndpoint.category;
+    const publication = eventCatalogue.get(stored.type)?.webhook ?? null;
+    // Most events are neither: they are not worth reading.
+    if (!isOfEndpoint && (publication === null || this.#subscribers.size === 0)) return NOTHING;
     const fact = readEvent(eventCatalogue, stored);
     if (fact === null) return NOTHING;
-    const { category, id } = splitStreamName(stored.streamName);
-    if (category === webhookEndpoint.category) this.#fold(id, fact);
-    const publication = eventCatalogue.get(stored.type)?.webhook ?? null;
+    if (isOfEndpoint) this.#fold(id, fact);
     if (publication === null || this.#subscribers.size === 0) return NOTHING;
     const notifications = notificationsOf(stored, fact, publication).map((each) => QueuedNotice.parse(each));
     return { orgId: fact.meta.org_id, notifications };

@@ -96,6 +96,27 @@ describe('the read model of webhooks', () => {
     expect(await statuses()).to.deep.equal(['1.1 event succeeded']);
   });
 
+  it('has as due exactly what is scheduled, whichever way it ends', async () => {
+    const due = async () =>
+      (await rig.sql.query<{ sequence: string }>('select sequence from read.webhook_due')).map(
+        ({ sequence }) => sequence,
+      );
+    const scheduled = async () =>
+      (await rows()).filter(({ status }) => status === 'scheduled').map(({ sequence }) => String(sequence));
+    await queue(1, 4);
+    await end(idOf(1), { status: 'succeeded' });
+    await rig.settle(projector);
+    await end(idOf(2), { next: { delivery_id: 'obx_next', due_at: LATER } });
+    await end(idOf(3));
+    expect((await scheduled()).toSorted()).to.deep.equal(['2', '4']);
+    expect((await due()).toSorted()).to.deep.equal(['2', '4']);
+    await ask({ type: 'WebhookEndpointDisabled', data: { reason: 'failing' } });
+    await queue(5, 5);
+    await end(idOf(4), { next: { delivery_id: 'obx_more', due_at: LATER } });
+    expect(await scheduled()).to.deep.equal([]);
+    expect(await due()).to.deep.equal([]);
+  });
+
   it('shows an endpoint as failing until an attempt succeeds', async () => {
     await queue(1, 2);
     const shown = async () => {
@@ -167,7 +188,7 @@ describe('the read model of webhooks', () => {
     await ask({ type: 'WebhookEndpointDisabled', data: { reason: 'failing' } });
     await queue(5, 5);
     await rig.settle(projector);
-    const tables = ['read.webhook_endpoint', 'read.webhook_delivery'];
+    const tables = ['read.webhook_endpoint', 'read.webhook_delivery', 'read.webhook_due'];
     const before = await Promise.all(tables.map((table) => rowsOf(rig.sql, table)));
     await projector.close();
     await rebuildModels({

@@ -33,8 +33,9 @@ export class MemoryWebhookSecrets implements WebhookSecrets {
     return Promise.resolve(found.flatMap((each) => (each?.endpointId === endpointId ? [each.secret] : [])));
   }
 
-  erase(endpointId: string): Promise<void> {
-    for (const [id, each] of this.#secrets) if (each.endpointId === endpointId) this.#secrets.delete(id);
+  erase(endpointId: string, ids?: readonly string[]): Promise<void> {
+    for (const [id, each] of this.#secrets)
+      if (each.endpointId === endpointId && (ids?.includes(id) ?? true)) this.#secrets.delete(id);
     return Promise.resolve();
   }
 }

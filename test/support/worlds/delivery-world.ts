@@ -2,7 +2,6 @@
 import type { DirectoryState, GrantEntry, MailboxEntry } from '../../../commands/ports/directory.ts';
 import type { Ports, Sql } from '../../../commands/ports/ports.ts';
 import type { WebhookSecrets, WebhookSender } from '../../../commands/ports/webhook-port.ts';
-import type { PayloadForm } from '../../../commands/webhooks/endpoint-events.ts';
 import { createEgressGuard, WEBHOOK_EGRESS } from '../../../infra/egress/egress-guard.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { type RunningLeases, startLeases } from '../../../infra/postgres/leases.ts';
@@ -10,6 +9,7 @@ import type { Projector } from '../../../infra/projector/projector.ts';
 import { type DeliveryStream, openDeliveryLog } from '../../../infra/webhooks/delivery-log.ts';
 import { DeliveryWorker } from '../../../infra/webhooks/delivery-worker.ts';
 import { PooledWebhookSender } from '../../../infra/webhooks/post-webhook.ts';
+import { webhookRecords } from '../../../projections/webhook-queries.ts';
 import { webhooks } from '../../../projections/webhooks.ts';
 import { openRig, type Rig } from '../../integration/infra/projector/projector-rig.ts';
 import { MemoryWebhookSecrets, WEBHOOK_TIMES } from '../fakes/memory-webhooks.ts';
@@ -17,6 +17,7 @@ import { silentLog } from '../fakes/silent-log.ts';
 import { happened, openSample, randomIds, sampleAuthor, sealSample } from '../samples/event-author.ts';
 
 export const ORG = 'org_a';
+export const OTHER_ORG = 'org_b';
 
 /** Where a worker is killed in its first attempt. */
 export type Step = 'before claim' | 'after claim' | 'after POST' | 'after append' | 'before recorded';
@@ -37,10 +38,10 @@ export interface WorkerRun {
 export interface DeliveryWorld extends AsyncDisposable {
   readonly rig: Rig;
   readonly projector: Projector;
-  /** Creates an endpoint with a secret. */
-  endpoint(id: string, url: string, payload?: PayloadForm): Promise<void>;
-  /** Queues events `from`…`to` for each of the endpoints. */
-  queue(endpointIds: readonly string[], from: number, to: number): Promise<void>;
+  /** Creates an endpoint with a secret, of `ORG` by default. */
+  endpoint(id: string, url: string, orgId?: string): Promise<void>;
+  /** Queues events `from`…`to` for each of the endpoints, of `ORG` by default. */
+  queue(endpointIds: readonly string[], from: number, to: number, orgId?: string): Promise<void>;
   /** Starts a worker; `dieAt` kills it there, as a process dies: nothing of it goes on. */
   run(options?: { readonly dieAt?: Step; readonly ports?: Partial<Ports> }): WorkerRun;
   rows(): Promise<
@@ -61,7 +62,7 @@ const grant = {
 
 export const directoryState = (changes: Partial<DirectoryState> = {}): DirectoryState =>
   ({
-    roles: new Map([[`${ORG}/usr_1`, 'owner']]),
+    roles: new Map([ORG, OTHER_ORG].map((org) => [`${org}/usr_1`, 'owner'])),
     mailboxes: new Map([
       [
         'mbx_1',
@@ -153,6 +154,8 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
       webhookSender,
       webhookSecrets,
       deliveryLog,
+      readModels: projector.readModels,
+      webhookRecords: webhookRecords(rig.sql),
       log: silentLog,
       server: { webhookTimes: { ...WEBHOOK_TIMES, deadlineMs: 2_000 } },
       ...changes,
@@ -178,26 +181,31 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
     rig,
     projector,
     run,
-    endpoint: async (id, url, payload = 'thin') => {
+    endpoint: async (id, url, orgId = ORG) => {
       const { id: secretId } = await secrets.create(id);
-      await happened(rig.events, `webhookEndpoint-${id}`, [
-        {
-          type: 'WebhookEndpointCreated',
-          data: {
-            url: sealSample(url),
-            description: null,
-            event_types: ['message.received'],
-            mailbox_ids: ['mbx_1'],
-            payload,
-            rights_of: 'usr_1',
-            created_by: 'usr_1',
-            secret_id: secretId,
-            secret_hint: sealSample('abcd'),
+      await happened(
+        rig.events,
+        `webhookEndpoint-${id}`,
+        [
+          {
+            type: 'WebhookEndpointCreated',
+            data: {
+              url: sealSample(url),
+              description: null,
+              event_types: ['message.received'],
+              mailbox_ids: ['mbx_1'],
+              payload: 'thin',
+              rights_of: 'usr_1',
+              created_by: 'usr_1',
+              secret_id: secretId,
+              secret_hint: sealSample('abcd'),
+            },
           },
-        },
-      ]);
+        ],
+        sampleAuthor(orgId),
+      );
     },
-    queue: async (endpointIds, from, to) => {
+    queue: async (endpointIds, from, to, orgId = ORG) => {
       const at = new Date().toISOString();
       const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
       await happened(
@@ -222,7 +230,7 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
             },
           },
         ],
-        sampleAuthor(ORG),
+        sampleAuthor(orgId),
       );
     },
     rows: async () => {

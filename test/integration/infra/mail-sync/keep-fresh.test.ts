@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { FolderUpdate } from '../../../../infra/mail-index/folder-mirror.ts';
 import { createMirrorVersions } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
@@ -156,10 +157,26 @@ describe('the mirror of a mailbox', function () {
 
   it('resumes an interrupted first pass', async () => {
     await start(600);
-    const end = rig.work();
+    const isEnding = Promise.withResolvers<undefined>();
+    let pages = 0;
+    // The page after the first one is written only once the worker was told to end.
+    const interrupted = new Proxy(rig.index, {
+      get: (index, name) => {
+        const member: unknown = Reflect.get(index, name);
+        if (typeof member !== 'function') return member;
+        return async (...given: unknown[]): Promise<unknown> => {
+          if (name === 'apply' && (given[2] as FolderUpdate).added.length > 0) pages += 1;
+          if (name === 'apply' && pages > 1) await isEnding.promise;
+          return await (Reflect.apply(member, index, given) as Promise<unknown>);
+        };
+      },
+    });
+    const end = rig.work({}, interrupted);
     const inbox = () => rig.index.folder({ mailboxNumber: rig.entry().number, folderNumber: 1 });
     await eventually(async () => ((await inbox())?.indexedFrom ?? Infinity) <= 600);
-    await end();
+    const ended = end();
+    isEnding.resolve(undefined);
+    await ended;
     const cutOff = (await inbox())?.indexedFrom ?? 0;
     expect(cutOff, 'newest first').to.be.within(2, 600);
     rig.work();

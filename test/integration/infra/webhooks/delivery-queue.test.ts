@@ -4,15 +4,17 @@ import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
+import { rebuildModels } from '../../../../infra/projector/rebuild-read-models.ts';
 import { runDeliveryQueue } from '../../../../infra/webhooks/delivery-queue.ts';
 import type { ListedDelivery } from '../../../../commands/ports/webhook-records.ts';
 import { listDeliveries } from '../../../../projections/webhook-queries.ts';
+import { tableName } from '../../../../projections/projection.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
 import { happened, randomIds, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
-import { openRig, type Rig } from '../projector/projector-rig.ts';
+import { openRig, personal, type Rig } from '../projector/projector-rig.ts';
 
 const sealed = 'sealed:x' as Sealed;
 const settings = {
@@ -30,9 +32,11 @@ const settings = {
 describe('the queue of webhook deliveries', () => {
   let rig: Rig;
   let projector: Projector;
+  let errors: string[];
   const leaders: { readonly ending: AbortController; readonly ended: Promise<void> }[] = [];
 
   beforeEach(async () => {
+    errors = [];
     rig = await openRig();
     projector = await rig.start({ projections: [webhooks] });
   });
@@ -50,7 +54,7 @@ describe('the queue of webhook deliveries', () => {
         sql: rig.sql,
         ids: randomIds,
         clock: systemClock,
-        log: silentLog,
+        log: { ...silentLog, error: (message) => void errors.push(message) },
         readModels: projector.readModels,
         directConnection: () => openDirectConnection(rig.url, 'queue under test'),
       },
@@ -220,6 +224,43 @@ describe('the queue of webhook deliveries', () => {
     await eventually(async () => (await queued(last)).length >= 101);
   });
 
+  it('gives no number again that is missing in the read model, because its event is parked', async () => {
+    const deliveries = `read.webhook_delivery_v${String(webhooks.version)}`;
+    await rig.sql.query(`alter table ${deliveries} add constraint poison check (sequence <> 2)`);
+    lead();
+    await begun();
+    await endpoint('whk_1');
+    await revoke(1);
+    await eventuallyQueued('whk_1', 1);
+    await revoke(2);
+    await eventually(async () => (await rig.sql.query('select 1 from work.parked_event')).length === 1);
+    for (const { ending, ended } of leaders.splice(0)) {
+      ending.abort();
+      await ended;
+    }
+    lead();
+    await revoke(3);
+    await eventually(() => errors.length > 0);
+    await systemClock.sleep(700);
+    expect(errors).to.deep.equal(['webhook queue: nothing is queued until parked events are retried']);
+    expect(await queued('whk_1')).to.have.length(1);
+    await rig.sql.query(`alter table ${deliveries} drop constraint poison`);
+    await rebuildModels({
+      sql: rig.sql,
+      events: rig.events,
+      personal,
+      clock: systemClock,
+      log: silentLog,
+      projections: [webhooks],
+      directConnection: () => openDirectConnection(rig.url, 'rebuild under test'),
+      signal: new AbortController().signal,
+    });
+    await eventuallyQueued('whk_1', 3);
+    expect((await queued('whk_1')).map(({ sequence, data }) => [sequence, data['token_id']])).to.deep.equal(
+      [1, 2, 3].map((n) => [n, `tok_${String(n)}`]),
+    );
+  });
+
   it('gives no number again while the read model is built anew beside it', async () => {
     lead();
     await begun();
@@ -232,8 +273,7 @@ describe('the queue of webhook deliveries', () => {
     }
     await rig.settle(projector);
     await projector.close();
-    const version = String(webhooks.version);
-    await rig.sql.query(`truncate read.webhook_endpoint_v${version}, read.webhook_delivery_v${version}`);
+    await rig.sql.query(`truncate ${webhooks.tables.map((table) => tableName(table, webhooks)).join(', ')}`);
     await rig.sql.query("update read.checkpoint set position = -1 where projection like 'webhooks%'");
     lead();
     await revoke(2);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { tableName } from '../../../../projections/projection.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
 import {
   directoryState,
@@ -14,6 +15,8 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import { happened } from '../../../support/samples/event-author.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { memberEntry, personEntry } from '../../../support/worlds/people.ts';
+
+const FOREVER_MS = 2 ** 31 - 1;
 
 describe('the worker that delivers webhooks', function () {
   this.timeout(30_000);
@@ -74,6 +77,22 @@ describe('the worker that delivers webhooks', function () {
       await eventually(() => received.length === n);
       expect(performance.now() - from).to.be.lessThan(400);
     }
+  });
+
+  it('claims what is told at once, also when a pass has just ended', async () => {
+    // No pause ends by itself: the clock stands still.
+    const clock = {
+      ...systemClock,
+      elapsedMs: () => 0,
+      sleep: (_: number, signal?: AbortSignal) => systemClock.sleep(FOREVER_MS, signal),
+    };
+    await world.endpoint('whk_1', sink.url);
+    world.run({ ports: { clock } });
+    for (let n = 1; n <= 3; n += 1) {
+      await world.queue(['whk_1'], n, n);
+      await eventually(() => received.length === n);
+    }
+    await allEnded();
   });
 
   it('makes the next attempt of what failed, under the same webhook-id', async () => {
@@ -188,9 +207,7 @@ describe('the worker that delivers webhooks', function () {
     await world.projector.close();
     await world.rig.sql.transaction(async (sql) => {
       await sql.query('select highest from work.delivery_progress for update');
-      await sql.query(
-        `truncate read.webhook_endpoint_v${String(webhooks.version)}, read.webhook_delivery_v${String(webhooks.version)}`,
-      );
+      await sql.query(`truncate ${webhooks.tables.map((table) => tableName(table, webhooks)).join(', ')}`);
       await sql.query("update read.checkpoint set position = -1 where projection like 'webhooks%'");
     });
     const again = await world.rig.start({ projections: [webhooks] });
@@ -213,9 +230,7 @@ describe('the worker that delivers webhooks', function () {
     await world.rig.sql.query(
       `update read.webhook_endpoint_v${String(webhooks.version)} set first_failure_at = now() - interval '121 hours'`,
     );
-    await world.rig.sql.query(
-      `update read.webhook_delivery_v${String(webhooks.version)} set due_at = now() where status = 'scheduled'`,
-    );
+    await world.rig.sql.query(`update read.webhook_due_v${String(webhooks.version)} set due_at = now()`);
     world.run();
     await allEnded();
     expect(world.rig.events.all.find(({ type }) => type === 'WebhookEndpointDisabled')?.data).to.deep.equal({
@@ -242,7 +257,7 @@ describe('the worker that delivers webhooks', function () {
     await world.queue(['whk_1'], 1, 1);
     await world.rows();
     await world.rig.sql.query(
-      `update read.webhook_delivery_v${String(webhooks.version)} set queued_at = now() - interval '31 days'`,
+      `update read.webhook_due_v${String(webhooks.version)} set queued_at = now() - interval '31 days'`,
     );
     world.run();
     await allEnded();

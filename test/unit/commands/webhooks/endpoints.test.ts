@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { loadAggregate } from '../../../../commands/kernel/decide-and-append.ts';
 import { createMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import type { ListedDelivery } from '../../../../commands/ports/webhook-records.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { disableEndpoint } from '../../../../commands/webhooks/disable-endpoint.ts';
@@ -24,6 +25,7 @@ import {
   startMemoryGateway,
 } from '../../../support/worlds/memory-gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
+import { invokeAs } from '../../../support/worlds/invoke-as.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const URL = 'https://hooks.example.com/mail';
@@ -51,14 +53,9 @@ describe('webhook endpoints', () => {
       { endpoint_id: id, ...changes },
       { token, ...options },
     );
-  const mailbox = async (): Promise<string> =>
-    (
-      await gateway.call<{ id: string }>(
-        createMailbox,
-        { email: 'anna@example.com', imap: IMAP, smtp: SMTP, auth },
-        { token },
-      )
-    ).id;
+  const mailbox = async (email = 'anna@example.com'): Promise<string> =>
+    (await gateway.call<{ id: string }>(createMailbox, { email, imap: IMAP, smtp: SMTP, auth }, { token }))
+      .id;
   const records = (): MemoryWebhookRecords => gateway.records;
   const texts = (): string => JSON.stringify(gateway.events.all.map(({ data }) => data));
 
@@ -191,6 +188,22 @@ describe('webhook endpoints', () => {
     expect(ended.map(({ data }) => data['delivery_id'])).to.deep.equal([outcome.id]);
   });
 
+  it(`sends a test again under the same webhook-id when its outcome was not recorded ${verifies('contract:11:webhook-id')}`, async () => {
+    const made = await create();
+    const test = () =>
+      gateway.call<Delivery>(testWebhookEndpoint, { endpoint_id: made.id }, { token, key: 'k' });
+    gateway.sender.answer = () => {
+      gateway.events.away = true;
+      return {};
+    };
+    expect(await rejection(test())).to.include({ code: 'store_unavailable' });
+    gateway.sender.answer = () => ({});
+    gateway.events.comeBack();
+    gateway.clock.advance(2_000);
+    const outcome = await test();
+    expect(gateway.sender.requests.map(({ id }) => id)).to.deep.equal([outcome.event_id, outcome.event_id]);
+  });
+
   describe('replays', () => {
     let endpointId: string;
     const sample = (): ListedDelivery => {
@@ -226,8 +239,8 @@ describe('webhook endpoints', () => {
     const delivery = (changes: Partial<ListedDelivery> = {}): void => {
       records().deliveries.set('obx_1', { ...sample(), ...changes });
     };
-    const replay = (key = 'k'): Promise<Delivery> =>
-      gateway.call<Delivery>(replayDelivery, { delivery_id: 'obx_1' }, { token, key });
+    const replay = (key = 'k', id = 'obx_1', as = token): Promise<Delivery> =>
+      gateway.call<Delivery>(replayDelivery, { delivery_id: id }, { token: as, key });
     const replayed = async () =>
       (await gateway.events.readStream(`${webhookEndpoint.category}-${endpointId}`)).filter(({ type }) =>
         type.includes('Replay'),
@@ -290,6 +303,50 @@ describe('webhook endpoints', () => {
       expect(gateway.sender.requests).to.deep.equal([]);
       await gateway.call(updateWebhookEndpoint, { endpoint_id: endpointId, status: 'active' }, { token });
       expect(await replay()).to.include({ status: 'scheduled' });
+    });
+
+    it('answers a repeat when the read model has the delivery, and not before', async () => {
+      const again = await replay();
+      const behind = { ...gateway.ports, readModels: { waitFor: () => Promise.resolve(false) } };
+      const repeat = (ports: typeof gateway.ports) =>
+        invokeAs(ports, gateway.callerOf(token), [replayDelivery, { delivery_id: 'obx_1' }], {
+          idempotencyKey: 'k',
+        });
+      expect(await rejection(repeat(behind))).to.include({ code: 'idempotency_in_progress' });
+      const waitFor = () => {
+        records().deliveries.set(again.id, { ...sample(), id: again.id });
+        return Promise.resolve(true);
+      };
+      const { output } = await repeat({ ...gateway.ports, readModels: { waitFor } });
+      expect(output).to.include({ id: again.id });
+      expect(await replayed()).to.have.length(1);
+    });
+
+    it('hides the delivery from a token that does not reach its endpoint, whatever its status', async () => {
+      const [own, other] = [await mailbox(), await mailbox('berta@example.com')];
+      await patch(endpointId, { mailbox_ids: [other] });
+      const limited = await gateway.call<{ id: string }>(
+        createToken,
+        {
+          name: 'L',
+          surface: 'rest',
+          scopes: ['deliveries:read', 'deliveries:replay'],
+          mailbox_ids: [own],
+          expires_at: '2026-03-10T00:00:00Z',
+        },
+        { token },
+      );
+      const hidden = async (when: string) => {
+        const unknown = await rejection(replay('u', 'obx_2', limited.id));
+        const refused = await rejection(replay('l', 'obx_1', limited.id));
+        expect(refused, when).to.include({ code: 'not_found', message: unknown.message });
+      };
+      await hidden('active');
+      const { state } = await loadAggregate(gateway.events, webhookEndpoint, endpointId);
+      await disableEndpoint(gateway.ports, { id: endpointId, orgId: gateway.org.orgId }, 'gone', state);
+      await hidden('disabled');
+      await gateway.call(deleteWebhookEndpoint, { endpoint_id: endpointId }, { token });
+      await hidden('deleted');
     });
 
     it('refuses when the endpoint is deleted, and says so', async () => {
