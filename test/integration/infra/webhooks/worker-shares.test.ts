@@ -123,6 +123,7 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     const times: number[] = [];
     const personal: Ports['personal'] = {
       open: openSample,
+      erase: () => Promise.resolve(),
       seal: (_, text) => {
         times.push(performance.now());
         failures -= 1;
