@@ -18,6 +18,7 @@ import {
   startProviderAuthorization,
 } from '../commands/mailboxes/authorize-provider.ts';
 import { createMailbox, deleteMailbox, updateMailbox } from '../commands/mailboxes/manage-mailboxes.ts';
+import { discoverMailbox } from '../commands/mailboxes/discover-mailbox.ts';
 import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
 import { putFolderRoles } from '../commands/mailboxes/set-folder-roles.ts';
 import { putCredentials } from '../commands/mailboxes/store-credentials.ts';
@@ -112,6 +113,7 @@ export const capabilities = defineRegistry([
   uploadAttachment,
   listMailboxes,
   createMailbox,
+  discoverMailbox,
   getMailbox,
   updateMailbox,
   deleteMailbox,

@@ -7,6 +7,11 @@ import { MAIL_PROVIDERS, type PasswordLogin } from '../ports/mail-logins.ts';
 import type { SyncStatus } from '../ports/mirror-versions.ts';
 import type { Ports } from '../ports/ports.ts';
 
+export const EmailField = z
+  .string()
+  .max(320)
+  .regex(/^[^\s@]+@[^\s@]+$/, 'An e-mail address.');
+
 /** Hosts as callers write them; the egress guard decides which may be reached. */
 export const HostSettingsField = z.strictObject({
   host: z
@@ -44,7 +49,7 @@ export type Auth = z.output<typeof Auth>;
 
 export const DisplayName = lineOfText(200);
 
-const HostSettings = z.object({
+export const HostSettings = z.object({
   host: z.string(),
   port: z.int(),
   security: z.enum(['tls', 'starttls', 'none']),

@@ -19,6 +19,7 @@ import {
   Auth,
   describeMailbox,
   DisplayName,
+  EmailField,
   HostSettingsField,
   Mailbox,
   passwordOf,
@@ -29,10 +30,7 @@ import { forgetCredentials } from './store-credentials.ts';
 import type { Ports } from '../ports/ports.ts';
 
 const CreateInput = z.strictObject({
-  email: z
-    .string()
-    .max(320)
-    .regex(/^[^\s@]+@[^\s@]+$/, 'An e-mail address.'),
+  email: EmailField,
   display_name: DisplayName.optional(),
   imap: HostSettingsField,
   smtp: HostSettingsField,

@@ -7,6 +7,7 @@ import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from '../values/ids.ts';
 import type { MirrorVersions } from './mirror-versions.ts';
 import type { ChangeAttribution } from './change-attribution.ts';
+import type { MailDiscovery } from './mail-discovery.ts';
 import type { MailLogins, ProviderAuthorizations } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Markup } from './markup.ts';
@@ -203,6 +204,7 @@ export interface Ports {
   readonly locators: Locators;
   readonly leases: Leases;
   readonly mail: MailPort;
+  readonly mailDiscovery: MailDiscovery;
   readonly logins: MailLogins;
   readonly providerAuthorizations: ProviderAuthorizations;
   readonly submission: SubmissionPort;

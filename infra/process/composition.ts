@@ -11,6 +11,7 @@ import { PostgresContentStore } from '../content-store/postgres-content-store.ts
 import { type DirectoryCopy, openDirectory } from '../directory/memory-directory.ts';
 import { messageComposer } from '../mail/compose-message.ts';
 import { createEgressGuard, WEBHOOK_EGRESS } from '../egress/egress-guard.ts';
+import { dnsDiscovery } from '../mail/dns-discovery.ts';
 import { labelledFolders } from '../mail/labelled-folders.ts';
 import { ImapGateway } from '../mail/imap-gateway.ts';
 import { createMirrorVersions } from '../mail-sync/postgres-mirror-versions.ts';
@@ -105,6 +106,7 @@ async function openPorts(
     ...ground,
     webhookSender,
     ...openSendingAndDrafts(options, storage, ground),
+    mailDiscovery: dnsDiscovery,
     tokens: createTokens({ baseUrl, signingKeys: storage.vault.signingKeys, clock }),
     attempts: createSignInAttempts({ sql: storage.sql, clock, perMinute: config.limits.signInsPerMinute }),
     links: createOneTimeLinks({ sql: storage.sql, clock }),

@@ -76,6 +76,10 @@ export const contractRoutes = {
     'test_mailbox_connection',
     'The connection tests of a mailbox.',
   ],
+  'contract:17:route-mailbox-discovery': [
+    'discover_mailbox',
+    'POST /mailboxes/autodiscovery finds the hosts of an address in DNS, and says nothing about the address itself.',
+  ],
   'contract:17:route-mailbox-folder-roles': ['set_folder_roles', 'The folder-role mapping of a mailbox.'],
   'contract:17:route-mailbox-grants': ['create_grant', 'The grants of a mailbox.'],
   'contract:17:route-audit': ['list_audit_events', 'GET /audit and /audit/<evt_id>.'],
