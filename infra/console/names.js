@@ -1,5 +1,7 @@
 /** The signed-in person, and the names of ids that answers have provided; an unknown id is shown itself. */
+import { listAgents } from './agent-routes.js';
 import { readIdentity, readSession } from './routes.js';
+import { isRoadDone } from './start-road.js';
 
 /** @import { Identity, Session } from './payloads.d.ts' */
 
@@ -13,6 +15,12 @@ export class Names {
   #identity;
   /** @type {Map<string, string>} */
   #names = new Map();
+  /** @type {readonly (readonly [id: string, name: string])[]} */
+  #agents = [];
+  /** @type {readonly (readonly [id: string, name: string])[]} */
+  #members = [];
+  /** Whether an agent works here already; otherwise getting started is the first page of those who can do it. */
+  isRoadDone = true;
 
   /**
    * @param {Session} session
@@ -27,7 +35,48 @@ export class Names {
 
   static async load() {
     const [session, identity] = await Promise.all([readSession(), readIdentity()]);
-    return new Names(session, identity);
+    const names = new Names(session, identity);
+    if (names.may('mailboxes:manage')) names.isRoadDone = await isRoadDone();
+    return names;
+  }
+
+  /** Reads again what this person may do, after a change of it. */
+  async refresh() {
+    this.#identity = await readIdentity();
+    for (const { id, email } of this.#identity.mailboxes) this.#names.set(id, email);
+  }
+
+  /**
+   * Reads the names of agents and, where the role includes them, of members. Throws `ApiError`.
+   * @param {AbortSignal} signal
+   */
+  async learnPrincipals(signal) {
+    const { items } = await listAgents(signal);
+    this.#agents = items.map(({ id, name }) => [id, name]);
+    for (const [id, name] of [...this.#agents, ...this.#members]) this.#names.set(id, name);
+  }
+
+  /**
+   * Who can be given a grant: the agents, then the members.
+   * @returns {readonly (readonly [id: string, label: string])[]}
+   */
+  principals() {
+    const { id, name } = this.session.user;
+    const members = this.#members.length > 0 ? this.#members : [/** @type {const} */ ([id, name])];
+    return [
+      ...this.#agents.map(([agent, label]) => /** @type {const} */ ([agent, `${label} (agent)`])),
+      ...members,
+    ];
+  }
+
+  /** The agents, as `learnPrincipals` read them. */
+  get agents() {
+    return this.#agents;
+  }
+
+  /** The members, as `learnPrincipals` read them; empty without the right to see them. */
+  get members() {
+    return this.#members;
   }
 
   /**

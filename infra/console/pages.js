@@ -1,15 +1,25 @@
 /** The pages of the console: who sees which, and the view for each address below them. */
+import { agentListView, agentNewView, agentView } from './agent-views.js';
 import { ApiError } from './api.js';
 import { approvalView } from './approval-view.js';
 import { deliveryView } from './delivery-view.js';
 import { h } from './dom.js';
 import { listView } from './list-view.js';
+import { reconnectView } from './mailbox-actions.js';
+import { mailboxListView, mailboxNewView } from './mailbox-list-view.js';
+import { mailboxView } from './mailbox-view.js';
+import { NEXT as MAILBOX_NEXT } from './mailbox-wording.js';
+import { startView } from './start-view.js';
+import { tokenListView } from './token-list-view.js';
+import { tokenNewView, tokenView } from './token-view.js';
+import { NEXT as TOKEN_NEXT } from './token-wording.js';
 import { endpointEditView, endpointNewView } from './webhook-form-view.js';
 import { webhookListView } from './webhook-list-view.js';
 import { webhookView } from './webhook-view.js';
 import { NEXT } from './webhook-wording.js';
 
 /** @typedef {import('./main.js').ViewContext} ViewContext */
+/** @typedef {import('./names.js').Names} Names */
 /** @typedef {import('./sign-in-views.js').View} View */
 /** @typedef {{ id: string, query: URLSearchParams }} Place `id`: what the address names, '' for a list */
 
@@ -17,27 +27,78 @@ import { NEXT } from './webhook-wording.js';
  * @typedef {object} ConsolePage
  * @property {string} label
  * @property {string} route
- * @property {string} scope who has it sees the page in the navigation
+ * @property {(names: Names) => boolean} isFor who sees the page in the navigation
  * @property {Readonly<Record<string, string>>} next advice per error code that is specific to the page
  * @property {readonly (readonly [RegExp, (context: ViewContext, place: Place) => Promise<View>])[]} views
  */
 
-/** @type {readonly [ConsolePage, ...ConsolePage[]]} */
+/** @type {ConsolePage} */
+const APPROVALS = {
+  label: 'Approvals',
+  route: '#/approvals',
+  isFor: (names) => names.may('approvals:read'),
+  next: {},
+  views: [
+    [/^\/approvals$/, (context, { query }) => listView(context, query)],
+    [/^\/approvals\/(chk_[0-9a-z]+)$/, (context, { id }) => approvalView(context, id)],
+  ],
+};
+
+/** @type {ConsolePage} */
+const START = {
+  label: 'Getting started',
+  route: '#/start',
+  isFor: (names) => !names.isRoadDone,
+  next: MAILBOX_NEXT,
+  views: [[/^\/start$/, (context) => startView(context)]],
+};
+
+/** @type {readonly ConsolePage[]} */
 const PAGES = [
+  START,
+  APPROVALS,
   {
-    label: 'Approvals',
-    route: '#/approvals',
-    scope: 'approvals:read',
-    next: {},
+    label: 'Mailboxes',
+    route: '#/mailboxes',
+    isFor: (names) => names.may('mailboxes:read'),
+    next: MAILBOX_NEXT,
     views: [
-      [/^\/approvals$/, (context, { query }) => listView(context, query)],
-      [/^\/approvals\/(chk_[0-9a-z]+)$/, (context, { id }) => approvalView(context, id)],
+      [/^\/mailboxes$/, (context) => mailboxListView(context)],
+      [/^\/mailboxes\/new$/, (context) => mailboxNewView(context)],
+      [/^\/mailboxes\/(mbx_[0-9a-z]+)$/, (context, { id, query }) => mailboxView(context, id, query)],
+      [
+        /^\/mailboxes\/(mbx_[0-9a-z]+)\/reconnect$/,
+        (context, { id, query }) => reconnectView(context, id, query),
+      ],
+    ],
+  },
+  {
+    // A person has agents and tokens of their own, whatever the role.
+    label: 'Agents',
+    route: '#/agents',
+    isFor: () => true,
+    next: TOKEN_NEXT,
+    views: [
+      [/^\/agents$/, (context) => agentListView(context)],
+      [/^\/agents\/new$/, () => agentNewView()],
+      [/^\/agents\/(agt_[0-9a-z]+)$/, (context, { id }) => agentView(context, id)],
+    ],
+  },
+  {
+    label: 'Tokens',
+    route: '#/tokens',
+    isFor: () => true,
+    next: TOKEN_NEXT,
+    views: [
+      [/^\/tokens$/, (context) => tokenListView(context)],
+      [/^\/tokens\/new$/, (context, { query }) => tokenNewView(context, query)],
+      [/^\/tokens\/(tok_[0-9a-z]+)$/, (context, { id }) => tokenView(context, id)],
     ],
   },
   {
     label: 'Webhooks',
     route: '#/webhooks',
-    scope: 'webhooks:read',
+    isFor: (names) => names.may('webhooks:read'),
     next: NEXT,
     views: [
       [/^\/webhooks$/, (context) => webhookListView(context)],
@@ -49,11 +110,15 @@ const PAGES = [
   },
 ];
 
-export const HOME = PAGES[0].route;
+/** The address that leads each person to their first page. */
+export const HOME = '#/';
 
-/** @param {string} hash of the address; empty for the first page */
+/** @param {Names} names */
+const homeOf = (names) => (names.isRoadDone ? APPROVALS : START).route;
+
+/** @param {string} hash of the address */
 function placeOf(hash) {
-  const [path = '', query] = (hash.length > 2 ? hash : HOME).slice(1).split('?');
+  const [path = '', query] = hash.slice(1).split('?');
   for (const page of PAGES) {
     for (const [pattern, show] of page.views) {
       const found = pattern.exec(path);
@@ -64,32 +129,41 @@ function placeOf(hash) {
 }
 
 /**
+ * The address itself; the first page of this person for an empty one.
+ * @param {string} hash
+ * @param {Names} names
+ */
+const wanted = (hash, names) => (hash.length > HOME.length ? hash : homeOf(names));
+
+/**
  * Throws `ApiError`.
  * @param {ViewContext} context
  * @param {string} hash
  */
 export async function viewAt(context, hash) {
-  const found = placeOf(hash);
+  const found = placeOf(wanted(hash, context.names));
   if (found === null) throw new ApiError('no_such_page', 'This page does not exist.');
   return await found.show(context, found.place);
 }
 
 /**
- * The page of an address; the first one for an unknown address.
+ * The page of an address; that of approvals for an unknown address.
  * @param {string} hash
  */
-export const pageAt = (hash) => placeOf(hash)?.page ?? PAGES[0];
+export const pageAt = (hash) => placeOf(hash)?.page ?? APPROVALS;
 
 /**
  * Links to the pages that this person may use.
- * @param {import('./names.js').Names} names
+ * @param {Names} names
  * @param {string} hash
  */
-export const navigation = (names, hash) =>
-  h(
+export function navigation(names, hash) {
+  const current = placeOf(wanted(hash, names))?.page.route;
+  return h(
     'nav',
     { class: 'pages', 'aria-label': 'Pages' },
-    PAGES.filter(({ scope }) => names.may(scope)).map(({ label, route }) =>
-      h('a', { href: route, 'aria-current': placeOf(hash)?.page.route === route ? 'page' : null }, label),
+    PAGES.filter(({ isFor }) => isFor(names)).map(({ label, route }) =>
+      h('a', { href: route, 'aria-current': route === current ? 'page' : null }, label),
     ),
   );
+}

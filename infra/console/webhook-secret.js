@@ -1,4 +1,5 @@
 /** A signing secret, which is shown once. */
+import { copyField } from './copy-field.js';
 import { h } from './dom.js';
 
 /** @import { ShownSecret } from './payloads.d.ts' */
@@ -12,7 +13,7 @@ export function secretPanel({ secret }, title) {
     'section',
     { class: 'card secret', 'aria-labelledby': 'secret' },
     h('h2', { id: 'secret', tabindex: -1 }, title),
-    secret === undefined ? wasShown() : [forWhat(), copyField(secret), onlyNow()],
+    secret === undefined ? wasShown() : [forWhat(), copyField(secret, 'Signing secret'), onlyNow()],
   );
 }
 
@@ -29,38 +30,3 @@ const onlyNow = () =>
 
 const wasShown = () =>
   h('p', null, 'The secret was shown before and cannot be shown again. Rotate it to get a new one.');
-
-/** @param {string} secret */
-function copyField(secret) {
-  const input = h('input', {
-    class: 'code',
-    id: 'secret-value',
-    readonly: true,
-    value: secret,
-    'aria-label': 'Signing secret',
-    spellcheck: 'false',
-    autocomplete: 'off',
-  });
-  const done = h('span', { class: 'quiet small', role: 'status' });
-  const copy = async () => {
-    input.select();
-    done.textContent = (await isCopied(secret)) ? 'Copied.' : 'Selected. Press Ctrl+C to copy it.';
-  };
-  const button = h('button', { type: 'button', class: 'plain', on: { click: () => void copy() } }, 'Copy');
-  return h('div', null, h('div', { class: 'with-button' }, input, button), done);
-}
-
-/**
- * Whether it is in the clipboard; not where the browser keeps that from pages without TLS, or the person refuses.
- * @param {string} text
- */
-async function isCopied(text) {
-  if (!isSecureContext) return false;
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch (error) {
-    if (error instanceof DOMException) return false;
-    throw error;
-  }
-}

@@ -2,10 +2,10 @@
 import { newKey } from './api.js';
 import { DeliveryList } from './delivery-list.js';
 import { h } from './dom.js';
-import { errorNotice } from './error-notice.js';
 import { answerSection, requestSection } from './exchange.js';
 import { foreign, foreignPlain } from './foreign-text.js';
 import { keepFresh } from './keep-fresh.js';
+import { PageActions, redrawToolbar } from './page-actions.js';
 import { readEndpoint, testEndpoint } from './routes.js';
 import { pause, remove, replayAll, resume, rotate } from './webhook-actions.js';
 import { healthCard, settingsCard } from './webhook-facts.js';
@@ -13,7 +13,7 @@ import { secretPanel } from './webhook-secret.js';
 import { aboutStatus, addressOf, deliveryBadge, endpointBadge, NEXT } from './webhook-wording.js';
 import { counted } from './wording.js';
 
-/** @import { Child, WebhookEndpoint } from './payloads.d.ts' */
+/** @import { WebhookEndpoint } from './payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
 
 /**
@@ -40,8 +40,8 @@ class EndpointPage {
   #actions = h('div', { class: 'toolbar' });
   /** Stays until the view is left: it cannot be shown again. */
   #secret = h('div');
-  /** What the last action led to. */
-  #outcome = h('div');
+  /** @type {PageActions} */
+  #do;
   #about = h('aside', { class: 'webhook-about', 'aria-label': 'About the endpoint' });
 
   /**
@@ -52,6 +52,7 @@ class EndpointPage {
   constructor(context, endpoint, query) {
     this.#context = context;
     this.#endpoint = endpoint;
+    this.#do = new PageActions(context.signal, NEXT);
     this.#deliveries = new DeliveryList(endpoint.id, context.signal, query);
   }
 
@@ -66,7 +67,7 @@ class EndpointPage {
       this.#head,
       this.#actions,
       this.#secret,
-      this.#outcome,
+      this.#do.outcome,
       h(
         'div',
         { class: 'webhook-page' },
@@ -94,12 +95,9 @@ class EndpointPage {
     if (signature === this.#drawn) return;
     this.#drawn = signature;
     const { names } = this.#context;
-    const focused = [...this.#actions.children].findIndex((each) => each === document.activeElement);
     this.#head.replaceChildren(...headOf(endpoint));
-    this.#actions.replaceChildren(...this.#buttons());
+    redrawToolbar(this.#actions, this.#buttons());
     this.#about.replaceChildren(healthCard(endpoint), settingsCard(endpoint, names));
-    const again = this.#actions.children[focused];
-    if (again instanceof HTMLElement) again.focus();
   }
 
   /** @returns {readonly HTMLElement[]} */
@@ -110,59 +108,28 @@ class EndpointPage {
     return [
       ...(names.may('webhooks:manage')
         ? [
-            ...(isOn ? [this.#button('Send test', 'primary', () => this.#test())] : []),
+            ...(isOn ? [this.#do.button('Send test', 'primary', () => this.#test())] : []),
             h('a', { class: 'button plain', href: `#/webhooks/${id}/edit` }, 'Change'),
             this.#statusButton(),
-            this.#button('Rotate secret…', 'plain', () => this.#rotate()),
+            this.#do.button('Rotate secret…', 'plain', () => this.#rotate()),
           ]
         : []),
       ...(names.may('deliveries:replay') && isOn
-        ? [this.#button('Replay…', 'plain', () => this.#replay())]
+        ? [this.#do.button('Replay…', 'plain', () => this.#replay())]
         : []),
-      ...(names.may('webhooks:manage') ? [this.#button('Delete…', 'danger', () => this.#remove())] : []),
+      ...(names.may('webhooks:manage') ? [this.#do.button('Delete…', 'danger', () => this.#remove())] : []),
     ];
   }
 
   #statusButton() {
     const { status } = this.#endpoint;
     if (status === 'active' || status === 'failing')
-      return this.#button('Pause', 'plain', () => this.#change(pause));
-    return this.#button(status === 'paused' ? 'Resume' : 'Enable', 'plain', () => this.#change(resume));
-  }
-
-  /**
-   * @param {string} label
-   * @param {string} tone
-   * @param {() => Promise<Child>} act its result is shown below the buttons; undefined leaves what is there
-   */
-  #button(label, tone, act) {
-    const button = h('button', { type: 'button', class: tone }, label);
-    // Not disabled meanwhile: it keeps the focus.
-    let isBusy = false;
-    const run = async () => {
-      if (isBusy) return;
-      isBusy = true;
-      try {
-        const outcome = await act();
-        if (outcome !== undefined) this.#show(outcome);
-      } catch (error) {
-        if (!this.#context.signal.aborted) this.#show(errorNotice(error, { next: NEXT }));
-      } finally {
-        isBusy = false;
-      }
-    };
-    button.addEventListener('click', () => void run());
-    return button;
-  }
-
-  /** @param {Child} outcome */
-  #show(outcome) {
-    this.#outcome.replaceChildren(...(outcome === null ? [] : [h('div', { class: 'view' }, outcome)]));
-    this.#outcome.querySelector('h2')?.focus();
+      return this.#do.button('Pause', 'plain', () => this.#change(pause));
+    return this.#do.button(status === 'paused' ? 'Resume' : 'Enable', 'plain', () => this.#change(resume));
   }
 
   async #test() {
-    this.#show(h('p', { class: 'quiet', role: 'status' }, 'Sending a test…'));
+    this.#do.show(h('p', { class: 'quiet', role: 'status' }, 'Sending a test…'));
     const delivery = await testEndpoint(this.#endpoint.id, newKey());
     await this.#refresh();
     return [

@@ -9,7 +9,13 @@ import { describeMailbox, describeMailboxes, Mailbox } from '../../commands/mail
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const Mailboxes = collectionOf(Mailbox);
-const ListInput = z.strictObject(pageFields);
+const ListInput = z.strictObject({
+  removed: z
+    .boolean()
+    .optional()
+    .describe('True = those that were removed and can still be restored; for owners and admins.'),
+  ...pageFields,
+});
 const GetInput = z.strictObject({ mailbox_id: MailboxIdParameter });
 type GetInput = z.output<typeof GetInput>;
 
@@ -18,7 +24,7 @@ export const listMailboxes = defineCapability<z.output<typeof ListInput>, z.outp
   title: 'List mailboxes',
   summary: 'Mailboxes with a grant, newest first; owners and admins see every one.',
   description:
-    'Mailboxes you have a grant on; owners and admins see those of the organisation. Removed ones are left out.',
+    'Mailboxes you have a grant on; owners and admins see those of the organisation. Removed ones are left out, unless `removed` is true.',
   effect: 'read',
   access: { any: ['mailboxes:read'] },
   rest: { method: 'get', path: '/mailboxes' },
@@ -29,12 +35,18 @@ export const listMailboxes = defineCapability<z.output<typeof ListInput>, z.outp
   handle: async (input, context) => {
     const { caller, ports } = context;
     const all = managesEveryMailbox(caller);
+    const removed = input.removed === true;
     const entries = [...ports.directory.state.mailboxes.values()].filter(
-      ({ id, orgId, state }) =>
-        orgId === caller.org.id && state !== 'removed' && (all || caller.mailboxes.has(id)),
+      ({ id, orgId, state, eraseAt }) =>
+        orgId === caller.org.id &&
+        (removed ? state === 'removed' && eraseAt !== null : state !== 'removed') &&
+        (all || caller.mailboxes.has(id)),
     );
     const describe = (entry: (typeof entries)[number]) => entry;
-    const shown = pageOfEntries(context, { route: 'mailboxes', query: null }, input, { entries, describe });
+    const shown = pageOfEntries(context, { route: 'mailboxes', query: removed ? { removed } : null }, input, {
+      entries,
+      describe,
+    });
     return { ...shown, items: await describeMailboxes(ports, shown.items) };
   },
 });

@@ -39,7 +39,7 @@ describe('the console of a gateway without an owner', function () {
     const { page } = person;
     await page.clock.install();
     await page.goto(await newSetUpLink(gateway.ports));
-    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/approvals`);
+    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/`);
     await page.getByLabel('Organisation').fill('First Ltd');
     await page.getByLabel('Your name').fill('Fanny First');
     await page.getByLabel('E-mail').fill('first@example.com');
@@ -48,7 +48,7 @@ describe('the console of a gateway without an owner', function () {
       await page.getByLabel('The same again').fill(password);
       await page.keyboard.press('Enter');
     }
-    await page.getByText('Nothing is waiting for you').waitFor();
+    await page.getByRole('heading', { name: 'Getting started' }).waitFor();
     await page.getByText('Fanny First').waitFor();
     const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
 

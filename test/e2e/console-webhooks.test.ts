@@ -51,7 +51,7 @@ describe('webhooks in the console', function () {
   });
 
   async function signIn({ page }: BrowserPerson, email: string): Promise<void> {
-    await page.goto(`${gateway.baseUrl}/console`);
+    await page.goto(`${gateway.baseUrl}/console#/approvals`);
     await page.getByLabel('E-mail').fill(email);
     await page.getByLabel('Password').fill(PERSON_PASSWORD);
     await page.keyboard.press('Enter');
@@ -74,11 +74,12 @@ describe('webhooks in the console', function () {
   it(`shows each person the pages of their role ${verifies('contract:18:console-pages')}`, async () => {
     const pages = (one: BrowserPerson) =>
       one.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts();
-    expect(await pages(person)).to.deep.equal(['Approvals', 'Webhooks']);
+    const all = ['Getting started', 'Approvals', 'Mailboxes', 'Agents', 'Tokens', 'Webhooks'];
+    expect(await pages(person)).to.deep.equal(all);
     const { email } = await signInNew(gateway, 'member');
     const member = await browser.newPerson(gateway.baseUrl);
     await signIn(member, email);
-    expect(await pages(member)).to.deep.equal(['Approvals']);
+    expect(await pages(member)).to.deep.equal(['Approvals', 'Mailboxes', 'Agents', 'Tokens']);
     await member.page.goto(`${gateway.baseUrl}/console#/webhooks`);
     await member.page.getByText('Your role does not include this.').waitFor();
     await member.context.close();
@@ -105,7 +106,7 @@ describe('webhooks in the console', function () {
     await heading('Endpoint added');
     const secret = await page.getByRole('textbox', { name: 'Signing secret' }).inputValue();
     expect(secret).to.match(/^whsec_/);
-    await press('Copy');
+    await press('Copy Signing secret');
     await page.getByText(/^(Copied|Selected)/).waitFor();
     await page.getByRole('link', { name: 'Open the endpoint' }).click();
     await heading(sink.url);

@@ -98,7 +98,7 @@ describe('the console', function () {
     const link = await passwordLink(ports, await addPerson(ports, systemAuthor(ports, orgId), who));
     await page.goto(link);
     await heading('Choose a password');
-    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/approvals`);
+    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/`);
     await page.getByLabel('New password').fill(PERSON_PASSWORD);
     await page.getByLabel('The same again').fill(`${PERSON_PASSWORD}x`);
     await page.getByRole('button', { name: 'Show new password' }).click();

@@ -50,6 +50,18 @@ export const contractConsole = {
     'list_approvals',
     'The list is read again every four seconds while it is visible, and not while it is hidden.',
   ],
+  'contract:18:console-start': [
+    'transport',
+    "The console takes a new owner from the set-up link to an agent's first archived mail, step by step.",
+  ],
+  'contract:18:console-mailboxes': [
+    'transport',
+    'In the console a person connects, tests, pauses, reconnects, removes and restores mailboxes, and gives grants on them.',
+  ],
+  'contract:18:console-tokens': [
+    'transport',
+    'In the console a person makes agents and issues, renames, shortens and revokes tokens; a token is shown once.',
+  ],
   'contract:18:console-pages': [
     'transport',
     'The console leads each person to the pages that their role includes, and to no others.',

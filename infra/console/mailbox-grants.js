@@ -1,0 +1,177 @@
+/** The grants on a mailbox: who may do what there; given, changed and ended in dialogs. */
+import { keyPerRequest, newKey } from './api.js';
+import { ask } from './dialog.js';
+import { h } from './dom.js';
+import { field, selectField, textIn } from './fields.js';
+import { foreign } from './foreign-text.js';
+import { changeGrant, endGrant, giveGrant, listGrants } from './mailbox-routes.js';
+import { NEXT } from './mailbox-wording.js';
+import { exactTime } from './times.js';
+import { presetField, presetOf, rightsText } from './token-presets.js';
+
+/** @import { Grant, GrantTerms, Mailbox } from './setup-payloads.d.ts' */
+/** @typedef {import('./names.js').Names} Names */
+/** @typedef {import('./page-actions.js').PageActions} PageActions */
+
+export class GrantList {
+  content;
+  #rows = h('ul', { class: 'entries small-entries', 'aria-label': 'Grants' });
+  #mailbox;
+  #names;
+  #do;
+  #signal;
+  #shown = '';
+
+  /**
+   * @param {Pick<Mailbox, 'id' | 'email'>} mailbox
+   * @param {{ names: Names, signal: AbortSignal, actions: PageActions }} page
+   */
+  constructor(mailbox, { names, signal, actions }) {
+    this.#mailbox = mailbox;
+    this.#names = names;
+    this.#signal = signal;
+    this.#do = actions;
+    this.content = h(
+      'section',
+      { class: 'deliveries', 'aria-labelledby': 'grants' },
+      h(
+        'div',
+        { class: 'heading' },
+        h('h2', { id: 'grants' }, 'Who may use it'),
+        actions.button('Give a grant…', 'plain', () => this.#give()),
+      ),
+      this.#rows,
+    );
+  }
+
+  async refresh() {
+    const { items } = await listGrants(this.#mailbox.id, this.#signal);
+    const signature = JSON.stringify(items);
+    if (signature === this.#shown) return;
+    this.#shown = signature;
+    this.#rows.replaceChildren(...items.map((grant) => this.#rowOf(grant)));
+  }
+
+  /** @param {Grant} grant */
+  #rowOf(grant) {
+    const { principal, scopes, folder_roles: roles, expires_at: until } = grant;
+    const name = this.#names.nameOf(principal.id);
+    return h(
+      'li',
+      { class: 'entry' },
+      h(
+        'div',
+        { class: 'entry-what' },
+        h('p', { class: 'notice-title' }, foreign(name), principal.kind === 'agent' ? ' (agent)' : ''),
+        h('div', { class: 'quiet small' }, rightsText(scopes)),
+        roles === null ? null : h('p', { class: 'quiet small' }, `Only in ${roles.join(', ')}`),
+        until === null ? null : h('p', { class: 'quiet small' }, 'Until ', exactTime(until)),
+      ),
+      h(
+        'div',
+        { class: 'entry-state toolbar' },
+        labelled(
+          this.#do.button('Change…', 'plain', () => this.#change(grant)),
+          `Change the grant of ${name}…`,
+        ),
+        labelled(
+          this.#do.button('End…', 'danger', () => this.#end(grant)),
+          `End the grant of ${name}…`,
+        ),
+      ),
+    );
+  }
+
+  async #give() {
+    const keyOf = keyPerRequest();
+    const isGiven = await ask({
+      title: 'Give a grant',
+      content: [
+        selectField('principal_id', 'To whom', this.#names.principals()),
+        presetField('triage'),
+        endField(null),
+      ],
+      confirm: 'Give the grant',
+      next: { ...NEXT, conflict: 'There is a grant already. Change that one.' },
+      act: (form) => {
+        const body = { principal_id: textIn(form, 'principal_id'), ...termsIn(form) };
+        return giveGrant(this.#mailbox.id, body, keyOf(body));
+      },
+    });
+    return await this.#after(isGiven);
+  }
+
+  /** @param {Grant} grant */
+  async #change(grant) {
+    const keyOf = keyPerRequest();
+    const isChanged = await ask({
+      title: 'Change the grant',
+      content: [
+        h('p', { class: 'dialog-what' }, foreign(this.#names.nameOf(grant.principal.id))),
+        presetField(presetOf(grant.scopes)?.value ?? ''),
+        endField(grant.expires_at),
+      ],
+      confirm: 'Change the grant',
+      next: NEXT,
+      act: (form) => {
+        const body = termsIn(form);
+        return changeGrant(grant, body, keyOf(body));
+      },
+    });
+    return await this.#after(isChanged);
+  }
+
+  /** @param {Grant} grant */
+  async #end(grant) {
+    const key = newKey();
+    const isEnded = await ask({
+      title: 'End the grant?',
+      content: [
+        h('p', { class: 'dialog-what' }, foreign(this.#names.nameOf(grant.principal.id))),
+        h(
+          'p',
+          null,
+          'It loses the mailbox at once, with every token. What waits for approval there is withdrawn.',
+        ),
+      ],
+      confirm: 'End the grant',
+      tone: 'danger',
+      next: NEXT,
+      act: () => endGrant(grant, key),
+    });
+    return await this.#after(isEnded);
+  }
+
+  /** @param {boolean} isDone */
+  async #after(isDone) {
+    if (isDone) await this.refresh();
+    return isDone ? null : undefined;
+  }
+}
+
+/**
+ * @param {HTMLElement} button
+ * @param {string} label
+ */
+function labelled(button, label) {
+  button.setAttribute('aria-label', label);
+  return button;
+}
+
+/** @param {string | null} until */
+const endField = (until) =>
+  field(
+    'ends',
+    'Ends on',
+    { type: 'date', required: false, value: until?.slice(0, 10) ?? null },
+    'Optional; at the end of that day, UTC.',
+  );
+
+/**
+ * @param {FormData} form
+ * @returns {GrantTerms}
+ */
+function termsIn(form) {
+  const ends = textIn(form, 'ends');
+  return { preset: textIn(form, 'preset'), expires_at: ends === '' ? null : `${ends}T23:59:59Z` };
+}
