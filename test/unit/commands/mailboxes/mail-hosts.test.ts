@@ -20,8 +20,8 @@ const records = (
 
 const found = (given: MailRecords) => foundHosts('example.com', given);
 
-describe('the mail servers of a domain', () => {
-  it('are ordered by priority, then TLS before STARTTLS, then weight', () => {
+describe('foundHosts', () => {
+  it('takes hosts by priority, then TLS before STARTTLS, then weight', () => {
     const { imap, source } = found(
       records({
         imap: [srv('plain.example.com', 143, 1)],
@@ -38,7 +38,7 @@ describe('the mail servers of a domain', () => {
     expect(source).to.equal('srv');
   });
 
-  it('are not guessed where the domain says that it does not offer the service', () => {
+  it('guesses nothing where the domain says that it does not offer the service', () => {
     const resolving = ['imap.example.com', 'smtp.example.com'];
     const answer = found(
       records({ imaps: [srv('', 0)], imap: [srv('', 0)], submissions: [srv('out.example.com', 465)] }, { resolving }),
@@ -52,13 +52,13 @@ describe('the mail servers of a domain', () => {
     expect(onlyTls.smtp[0], 'nothing was said of it').to.include({ host: 'smtp.example.com', port: 465 });
   });
 
-  it('are at most five, and only names that can be hosts', () => {
+  it('gives at most five, and only names that can be hosts', () => {
     const many = Array.from({ length: 9 }, (_, index) => srv(`h${String(index)}.example.com`, 993, index));
     const { imap } = found(records({ imaps: [srv('10.0.0.1/x', 993), srv('a b', 993), ...many] }));
     expect(imap.map(({ host }) => host)).to.deep.equal(many.slice(0, 5).map(({ host }) => host));
   });
 
-  it('are those of the provider that takes the mail, also beside named ones', () => {
+  it('takes those of the provider that takes the mail, also beside named ones', () => {
     const google = { exchangers: ['aspmx.l.google.com'] };
     expect(found(records({}, google))).to.deep.equal({
       imap: [{ host: 'imap.gmail.com', port: 993, security: 'tls' }],
@@ -77,7 +77,7 @@ describe('the mail servers of a domain', () => {
     expect([personal, business]).to.deep.equal(['smtp-mail.outlook.com', 'smtp.office365.com']);
   });
 
-  it('are guessed from usual names that resolve, unless the domain takes no mail', () => {
+  it('guesses usual names that resolve, unless the domain takes no mail', () => {
     const resolving = ['mail.example.com'];
     expect(found(records({}, { resolving }))).to.deep.equal({
       imap: [{ host: 'mail.example.com', port: 993, security: 'tls' }],
@@ -92,7 +92,7 @@ describe('the mail servers of a domain', () => {
     expect(found(records()).source).to.equal('none');
   });
 
-  it('have names of at least two labels', () => {
+  it('accepts names of at least two labels', () => {
     for (const name of ['example.com', 'xn--bcher-kva.example', '_dmarc.example.com', 'a.b.c'])
       expect(isHostName(name), name).to.equal(true);
     for (const name of [
