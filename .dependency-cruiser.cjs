@@ -44,16 +44,25 @@ module.exports = {
     ...floors,
     {
       name: 'areas-apart',
-      comment:
-        'An area of commands knows the floors below the operations, not its neighbours. An organisation begins with an account.',
+      comment: 'An area of commands knows the floors below the operations and accounts, not its neighbours.',
       severity: 'error',
-      from: { path: '^commands/([^/]+)/', pathNot: `^commands/(${FLOORS.join('|')})/` },
+      from: { path: '^commands/([^/]+)/', pathNot: `^commands/(organisation|${FLOORS.join('|')})/` },
       to: {
         path: '^commands/',
         pathNot: [
           `^commands/($1|${FLOORS.slice(FLOORS.indexOf('policy')).join('|')})/`,
           '^commands/accounts/',
         ],
+      },
+    },
+    {
+      name: 'organisation-on-its-parts',
+      comment: 'An organisation builds on accounts, and ends the grants on its mailboxes with a membership.',
+      severity: 'error',
+      from: { path: '^commands/organisation/' },
+      to: {
+        path: '^commands/',
+        pathNot: `^commands/(organisation|accounts|mailboxes|${FLOORS.slice(FLOORS.indexOf('policy')).join('|')})/`,
       },
     },
     {

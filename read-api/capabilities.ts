@@ -32,7 +32,14 @@ import {
   trashMessages,
 } from '../commands/messages/act-on-messages.ts';
 import { createAgent } from '../commands/organisation/add-agent.ts';
-import { createToken, deleteToken } from '../commands/organisation/manage-tokens.ts';
+import { deleteAgent, updateAgent } from '../commands/organisation/manage-agents.ts';
+import { removeMemberCapability, updateMember } from '../commands/organisation/manage-members.ts';
+import {
+  createAnotherOrganisation,
+  deleteOrganisation,
+  updateOrganisation,
+} from '../commands/organisation/manage-organisation.ts';
+import { createToken, deleteToken, updateToken } from '../commands/organisation/manage-tokens.ts';
 import { putPolicy } from '../commands/policy/set-policy.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import {
@@ -62,6 +69,8 @@ import { listMessages } from './messages/read-messages.ts';
 import { getOperation, listOperations } from './operations/read-operations.ts';
 import { resolveOperation } from './operations/resolve-route.ts';
 import { getAgent, listAgents } from './organisation/list-agents.ts';
+import { getOrganisation } from './organisation/get-organisation.ts';
+import { getMember, listMembers } from './organisation/list-members.ts';
 import { getToken, listTokens } from './organisation/list-tokens.ts';
 import { getPolicy, listPolicyVersions } from './policy/get-policy.ts';
 import { simulatePolicy } from './policy/simulate-policy.ts';
@@ -130,10 +139,21 @@ export const capabilities = defineRegistry([
   listTokens,
   createToken,
   getToken,
+  updateToken,
   deleteToken,
   listAgents,
   createAgent,
   getAgent,
+  updateAgent,
+  deleteAgent,
+  getOrganisation,
+  createAnotherOrganisation,
+  updateOrganisation,
+  deleteOrganisation,
+  listMembers,
+  getMember,
+  updateMember,
+  removeMemberCapability,
   getPolicy,
   putPolicy,
   listPolicyVersions,

@@ -71,7 +71,7 @@ const isLive = (grant: GrantEntry, now: Date): boolean =>
   grant.expiresAt === null || Date.parse(grant.expiresAt) > now.getTime();
 
 /** False for a grant from an earlier membership of its person. */
-function isOfMembership(state: DirectoryState, grant: GrantEntry): boolean {
+export function isOfMembership(state: DirectoryState, grant: GrantEntry): boolean {
   if (grant.principalKind === 'agent') return true;
   const orgId = state.mailboxes.get(grant.mailboxId)?.orgId ?? '';
   const member = memberOfOrg(state, orgId, grant.principalId);
@@ -210,6 +210,12 @@ interface Standing {
   readonly role: Role;
   readonly agent: AgentEntry | null;
 }
+
+/** True while the principal of a credential is of its organisation, without a break since it was made. */
+export const hasStanding = (
+  state: DirectoryState,
+  credential: Pick<TokenEntry, 'orgId' | 'principalId' | 'principalKind' | 'position'>,
+): boolean => standingOf(state, credential) !== null;
 
 function standingOf(
   state: DirectoryState,

@@ -2,7 +2,13 @@
  * Who is a member of an organisation, in which role, and what the role gives. Only this file reads the memberships of the
  * directory: one of a deleted organisation, or of a person whose account is being erased, does not count.
  */
-import type { DirectoryState, MemberEntry, OrganisationEntry, PositionText } from '../ports/directory.ts';
+import type {
+  DirectoryState,
+  MailboxEntry,
+  MemberEntry,
+  OrganisationEntry,
+  PositionText,
+} from '../ports/directory.ts';
 import { type OrgScope, type Role, ROLE_SCOPES, type Scope } from '../values/scopes.ts';
 
 type Members = Pick<DirectoryState, 'members' | 'organisations' | 'people'>;
@@ -50,6 +56,16 @@ export function restorerOf(state: Members, orgId: string, userId: string): Membe
   if (!canBeRestored || member?.role !== 'owner') return null;
   return state.people.get(userId)?.isBeingErased === false ? member : null;
 }
+
+/** How many members an organisation has, also while it is deleted. */
+export const countMembers = ({ members }: Pick<DirectoryState, 'members'>, orgId: string): number =>
+  [...members.values()].filter((member) => member.orgId === orgId).length;
+
+/** False while the organisation of a mailbox is deleted: its mail is neither fetched nor sent. */
+export const isWorkedOn = (
+  { organisations }: Pick<DirectoryState, 'organisations'>,
+  { orgId }: Pick<MailboxEntry, 'orgId'>,
+): boolean => (organisations.get(orgId)?.eraseAt ?? null) === null;
 
 /** The organisation's scopes of a person now; none of those that an unverified address withholds. */
 export function orgScopesOf(state: Members, orgId: string, userId: string): readonly OrgScope[] {

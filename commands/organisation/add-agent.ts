@@ -14,6 +14,7 @@ export const Agent = z.object({
   name: z.string(),
   owner_id: z.string().describe('The person whose grants bound it.'),
   created_at: z.string(),
+  version: z.number().describe('Its ETag: increases with each change.'),
 });
 export type Agent = z.output<typeof Agent>;
 
@@ -22,10 +23,10 @@ export const describeAgent = (entry: AgentEntry): Agent => ({
   name: entry.name,
   owner_id: entry.ownerId,
   created_at: entry.createdAt,
+  version: entry.version,
 });
 
-/** An agent has one event so far, its creation. */
-export const agentVersion = (): string => '1';
+export const agentVersion = ({ version }: Agent): string => String(version);
 
 const Input = z.strictObject({
   name: lineOfText(100),
@@ -70,7 +71,7 @@ export const createAgent = defineCapability<Input, Agent>({
 });
 
 /** Throws `not_found` for a person who is not a member, `insufficient_scope` for another person's agent without the scope. */
-function ownerOf({ caller, ports }: Context, id: string | undefined): string {
+export function ownerOf({ caller, ports }: Context, id: string | undefined): string {
   const ownId = caller.onBehalfOf ?? caller.principal.id;
   const ownerId = id ?? ownId;
   if (ownerId !== ownId && !caller.scopes.has('agents:manage')) throw lacks(caller, ['agents:manage']);

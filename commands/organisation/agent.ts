@@ -32,13 +32,16 @@ interface AgentState {
   readonly ownerId: string | null;
   readonly name: string | null;
   readonly isDeleted: boolean;
+  /** Number of events: the ETag. */
+  readonly version: number;
 }
 
 export const agent: Aggregate<AgentState, AgentEvent> = {
   category: 'agent',
   catalogue: catalogueOf(agentEvents),
-  initial: { ownerId: null, name: null, isDeleted: false },
-  evolve: (state, fact: PastFact<AgentEvent>) => {
+  initial: { ownerId: null, name: null, isDeleted: false, version: 0 },
+  evolve: (before, fact: PastFact<AgentEvent>) => {
+    const state = { ...before, version: before.version + 1 };
     switch (fact.type) {
       case 'AgentCreated':
         return { ...state, ownerId: fact.data.owner_id, name: fact.data.name };
@@ -66,12 +69,17 @@ export function createAgent(
   throw new GatewayError('conflict', 'This agent exists already.');
 }
 
-/** Writes only what differs. Throws `not_found` for a deleted agent. */
-export function changeAgent(
-  state: AgentState,
-  change: { readonly name?: string | undefined; readonly ownerId?: string | undefined },
-): readonly Fact<AgentEvent>[] {
+interface AgentChange {
+  readonly name?: string | undefined;
+  readonly ownerId?: string | undefined;
+  /** The version it is based on; null = any. */
+  readonly ifMatch?: string | null;
+}
+
+/** Writes only what differs. Throws `not_found` for a deleted agent, `version_conflict`. */
+export function changeAgent(state: AgentState, change: AgentChange): readonly Fact<AgentEvent>[] {
   if (state.ownerId === null || state.isDeleted) throw notFound('agent');
+  assertVersion(state, change.ifMatch ?? null);
   const isRenamed = change.name !== undefined && change.name !== state.name;
   const isHandedOver = change.ownerId !== undefined && change.ownerId !== state.ownerId;
   if (!isRenamed && !isHandedOver) return [];
@@ -81,6 +89,25 @@ export function changeAgent(
   };
   return [{ type: 'AgentChanged', data }];
 }
+
+function assertVersion({ version }: AgentState, ifMatch: string | null): void {
+  if (ifMatch === null || ifMatch === '*' || ifMatch === String(version)) return;
+  throw new GatewayError(
+    'version_conflict',
+    'The agent changed since the version in If-Match; read it again.',
+    {
+      details: { version },
+    },
+  );
+}
+
+/** Hands it over from a person who leaves. Adds nothing once it is deleted or has another owner. */
+export const handOver = (state: AgentState, from: string, to: string): readonly Fact<AgentEvent>[] =>
+  state.ownerId === from && !state.isDeleted ? changeAgent(state, { ownerId: to }) : [];
+
+/** Deletes what a person left behind. Adds nothing once it has another owner. */
+export const deleteLeftAgent = (state: AgentState, ownerId: string): readonly Fact<AgentEvent>[] =>
+  state.ownerId === ownerId ? deleteAgent(state) : [];
 
 /** Adds nothing for a deleted agent. */
 export function deleteAgent(state: AgentState): readonly Fact<AgentEvent>[] {

@@ -139,6 +139,12 @@ export function endInvite(state: InviteState, reason: InviteEnd): Facts {
   return [{ type: 'InviteEnded', data: { reason } }];
 }
 
+/** Adds nothing when it was sent again, accepted or ended meanwhile. */
+export const endExpiredInvite = (state: InviteState, now: Date): Facts =>
+  state.status === 'waiting' && Date.parse(state.expiresAt) <= now.getTime()
+    ? endInvite(state, 'expired')
+    : [];
+
 function assertWaiting({ terms, status }: InviteState): void {
   if (terms === null) throw notFound('invite');
   if (status !== 'waiting')

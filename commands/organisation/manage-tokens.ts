@@ -8,11 +8,11 @@ import {
   replayNothing,
 } from '../kernel/capability.ts';
 import { futureInstant, InstantField, lineOfText } from '../values/input-fields.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import { type Caller, managesEveryMailbox } from '../kernel/access.ts';
 import { chosenScopes, PresetField, type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
-import { issueToken, mintToken, revokeToken, token } from './token.ts';
+import { changeToken, issueToken, mintToken, revokeToken, token } from './token.ts';
 import type { AgentEntry, DirectoryState, TokenEntry } from '../ports/directory.ts';
 
 export const Token = z.object({
@@ -175,6 +175,52 @@ export const managesToken = (caller: Caller, state: DirectoryState, token: Token
 export const managesAgent = (caller: Caller, agent: AgentEntry): boolean =>
   agent.orgId === caller.org.id && (managesOrganisation(caller) || agent.ownerId === caller.principal.id);
 
+/** A token that the caller manages. Throws `not_found`. */
+function tokenIn({ caller, ports }: Context, tokenId: string): TokenEntry {
+  const { state } = ports.directory;
+  const entry = state.tokens.get(tokenId);
+  if (!entry || !managesToken(caller, state, entry)) throw notFound('token');
+  return entry;
+}
+
+const UpdateInput = z.strictObject({
+  token_id: z.string().min(1).max(64),
+  name: lineOfText(100).optional(),
+  expires_at: InstantField.optional().describe('Earlier than now set; for a later end issue a new token.'),
+});
+
+export const updateToken = defineCapability<z.output<typeof UpdateInput>, Token>({
+  name: 'update_token',
+  title: 'Change a token',
+  summary: 'Renames a token, or sets it to expire earlier.',
+  description:
+    'Renames a token or sets it to expire earlier. Its scopes and mailboxes never change, and it never lives longer: issue a ' +
+    'new one for that.',
+  effect: 'write',
+  access: { any: ['tokens:manage'], freeInSession: true },
+  rest: { method: 'patch', path: '/tokens/:token_id' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: (_, { token_id }, context, settled) =>
+      Promise.resolve(settled ? describeToken(tokenIn(context, token_id), context.ports.clock.now()) : null),
+  },
+  input: UpdateInput,
+  output: Token,
+  handle: async ({ token_id: id, name, expires_at }, context) => {
+    const { ports, writer, author } = context;
+    tokenIn(context, id);
+    const now = ports.clock.now();
+    const expiresAt = expires_at === undefined ? undefined : futureInstant(expires_at, 'expires_at', now);
+    const decide = (state: typeof token.initial) => changeToken(state, { name, expiresAt });
+    decide((await loadAggregate(ports.events, token, id)).state);
+    await context.claim('req');
+    const { position } = await decideAndAppend(writer, author, token, { id, decide });
+    await answerWhenKnown(context, position);
+    return describeToken(tokenIn(context, id), now);
+  },
+});
+
 /** DELETE /tokens/:token_id: revokes a token. */
 const WithdrawInput = z.strictObject({ token_id: z.string().min(1).max(64) });
 
@@ -192,9 +238,8 @@ export const deleteToken = defineCapability<z.output<typeof WithdrawInput>, Noth
   input: WithdrawInput,
   output: Nothing,
   handle: async ({ token_id }, context) => {
-    const { caller, ports, writer, author } = context;
-    const entry = ports.directory.state.tokens.get(token_id);
-    if (!entry || !managesToken(caller, ports.directory.state, entry)) throw notFound('token');
+    const { writer, author } = context;
+    tokenIn(context, token_id);
     await context.claim('req');
     const { position } = await decideAndAppend(writer, author, token, { id: token_id, decide: revokeToken });
     await answerWhenKnown(context, position);

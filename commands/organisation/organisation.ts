@@ -159,13 +159,14 @@ function roleOf({ members }: OrganisationState, userId: string): Role {
  * Nobody gives, changes or takes a role above their own, and only owners do so with owners (`contract.md` 20). A role is above
  * another when it holds a scope that the other lacks.
  */
-function assertMayGive({ members }: OrganisationState, by: Actor, role: Role): void {
-  if (by === 'operator') return;
-  const own = members.get(by.userId);
-  const held = own === undefined ? [] : ROLE_SCOPES[own];
-  const manages = held.includes('members:manage');
+export function mayGive(own: Role | null, role: Role): boolean {
+  const held = own === null ? [] : ROLE_SCOPES[own];
   const isAbove = ROLE_SCOPES[role].some((scope) => !held.includes(scope));
-  if (manages && !isAbove && (role !== 'owner' || own === 'owner')) return;
+  return held.includes('members:manage') && !isAbove && (role !== 'owner' || own === 'owner');
+}
+
+function assertMayGive({ members }: OrganisationState, by: Actor, role: Role): void {
+  if (by === 'operator' || mayGive(members.get(by.userId) ?? null, role)) return;
   throw new GatewayError(
     'insufficient_scope',
     `Your role does not allow you to give or take the role ${role}.`,

@@ -1,6 +1,7 @@
 /** Which mailboxes have new messages to search for delivery reports, from the log's feed as the mirror holds it, and how far they were searched. */
 import { mayBeReport } from '../../commands/mail/delivery-report.ts';
-import type { MailboxState } from '../../commands/ports/directory.ts';
+import { isWorkedOn } from '../../commands/kernel/membership.ts';
+import type { DirectoryState, MailboxEntry, MailboxState } from '../../commands/ports/directory.ts';
 import type { MessagePlace, Ports, Sql } from '../../commands/ports/ports.ts';
 import type { ReportSearch, ReportSearches } from '../../commands/sending/search-reports.ts';
 import { listSentWith } from '../../projections/sent-messages.ts';
@@ -24,8 +25,12 @@ interface DueRow extends Record<string, unknown> {
 }
 
 /** True when its messages can be read. */
-export const isConnected = (state: MailboxState | undefined): boolean =>
-  state === 'connected' || state === 'syncing' || state === 'degraded';
+export const isConnected = (
+  directory: Pick<DirectoryState, 'organisations'>,
+  mailbox: Pick<MailboxEntry, 'orgId' | 'state'> | undefined,
+): boolean => mailbox !== undefined && CONNECTED.has(mailbox.state) && isWorkedOn(directory, mailbox);
+
+const CONNECTED: ReadonlySet<MailboxState> = new Set(['connected', 'syncing', 'degraded']);
 
 /** Of the mailboxes that are connected, without `except`. */
 export async function listReportSearches(
@@ -35,7 +40,7 @@ export async function listReportSearches(
 ): Promise<readonly ReportSearch[]> {
   const excluded = new Set(except);
   const mailboxes = [...directory.state.mailboxes.values()].filter(
-    ({ id, state }) => isConnected(state) && !excluded.has(id),
+    (mailbox) => isConnected(directory.state, mailbox) && !excluded.has(mailbox.id),
   );
   if (mailboxes.length === 0) return [];
   const rows = await sql.query<DueRow>(DUE, [

@@ -23,6 +23,7 @@ import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
 import { eraseWebhookLeftovers } from '../webhooks/webhook-leftovers.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { departuresSweeper } from './departures-sweeper.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
 import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
 import { type Outcome, row, type Sweeper, SweeperRun } from './run-sweeper.ts';
@@ -222,6 +223,7 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byDrafts(ports),
   ...byMailboxes(ports),
   ...systemMailSweepers(ports),
+  departuresSweeper(ports),
 ];
 
 /** Calls its listener with every later change of rights. */
@@ -270,7 +272,8 @@ async function resumeSend(ports: Ports, send: DueSend): Promise<Outcome> {
 }
 
 async function copyDraft(ports: Ports, { draftId, mailboxId }: CopyWork): Promise<Outcome> {
-  if (!isConnected(ports.directory.state.mailboxes.get(mailboxId)?.state)) return 'later';
+  const { state } = ports.directory;
+  if (!isConnected(state, state.mailboxes.get(mailboxId))) return 'later';
   const lease = await holdLease(ports.leases, `draft-copy-${draftId}`);
   if (lease === null) return 'later';
   try {

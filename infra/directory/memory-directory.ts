@@ -7,7 +7,7 @@ import type { Clock, Log, PersonalData, Sql } from '../../commands/ports/ports.t
 import type { EventStore, SubscriptionItem } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
-import type { Directory, DirectoryState, MailboxEntry } from '../../commands/ports/directory.ts';
+import type { Directory, DirectoryState } from '../../commands/ports/directory.ts';
 import { type DirectorySnapshot, readDirectory } from '../../projections/directory-projection.ts';
 import { changesOf, denialBy } from '../../projections/directory-changes.ts';
 import {
@@ -19,6 +19,7 @@ import { projectedEvent } from '../../projections/projection.ts';
 import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
 import { changedRights, type RightsChange } from './changed-rights.ts';
 import { DirectoryMaps } from './directory-maps.ts';
+import { type MailboxListener, MailboxNews } from './mailbox-news.ts';
 import { refuseCheckpointAhead } from '../projector/checkpoints.ts';
 import { ItemBuffer } from '../projector/item-buffer.ts';
 import { PositionWaiters } from '../projector/position-waiters.ts';
@@ -42,16 +43,6 @@ export interface DirectoryCopyOptions {
   readonly clock: Clock;
   readonly log: Log;
 }
-
-/** A mailbox that is new (`before` is null), changed, or removed (`now` is null). */
-export interface MailboxChange {
-  readonly id: string;
-  readonly before: MailboxEntry | null;
-  readonly now: MailboxEntry | null;
-}
-
-/** Called for every changed mailbox, whichever process changed it. Must not throw. */
-export type MailboxListener = (change: MailboxChange) => void;
 
 /** Called for every change that may narrow rights, after the directory has applied it. Must not throw. */
 export type RightsListener = (change: RightsChange) => void;
@@ -90,7 +81,7 @@ class FollowingDirectory implements DirectoryCopy {
   readonly #epoch: AuthzEpoch;
   readonly #ending = new AbortController();
   readonly #waiters = new PositionWaiters();
-  readonly #listeners: MailboxListener[] = [];
+  readonly #news = new MailboxNews(this.maps.state);
   readonly #rightsListeners: RightsListener[] = [];
   #following: Promise<void> = Promise.resolve();
   #version = 0;
@@ -138,7 +129,7 @@ class FollowingDirectory implements DirectoryCopy {
   }
 
   onMailboxChange(listener: MailboxListener): void {
-    this.#listeners.push(listener);
+    this.#news.listen(listener);
   }
 
   onRightsChange(listener: RightsListener): void {
@@ -235,11 +226,11 @@ class FollowingDirectory implements DirectoryCopy {
   }
 
   #hold({ position, entities }: DirectorySnapshot): void {
-    const mailboxes = new Map(this.state.mailboxes);
+    const before = this.#news.all();
     this.maps.clear();
     for (const entity of entities) this.maps.put(entity);
-    for (const id of new Set([...mailboxes.keys(), ...this.state.mailboxes.keys()]))
-      this.#tell(id, mailboxes.get(id) ?? null);
+    const unknown = [...this.state.mailboxes.keys()].filter((id) => !before.has(id));
+    this.#news.tell(new Map([...before, ...unknown.map((id) => [id, null] as const)]));
     for (const listener of this.#rightsListeners) listener('everything');
     this.#waiters.move(position);
   }
@@ -271,20 +262,15 @@ class FollowingDirectory implements DirectoryCopy {
   #put(change: DirectoryChange): void {
     const { put, remove } = change;
     const rights = changedRights(this.state, change);
-    const mailboxes = [...put.map(({ kind, value }) => ({ kind, id: value.id })), ...remove].flatMap(
-      ({ kind, id }) => (kind === 'mailbox' ? [{ id, before: this.state.mailboxes.get(id) ?? null }] : []),
-    );
+    const mailboxes = this.#news.before([
+      ...put.map(({ kind, value }) => ({ kind, id: value.id })),
+      ...remove,
+    ]);
     for (const entity of put) this.maps.put(entity);
     for (const key of remove) this.maps.remove(key);
     this.#version += 1;
-    for (const { id, before } of mailboxes) this.#tell(id, before);
+    this.#news.tell(mailboxes);
     if (rights !== null) for (const listener of this.#rightsListeners) listener(rights);
-  }
-
-  #tell(id: string, before: MailboxEntry | null): void {
-    const now = this.state.mailboxes.get(id) ?? null;
-    if (now?.version === before?.version) return;
-    for (const listener of this.#listeners) listener({ id, before, now });
   }
 
   #deny(stored: StoredEvent, error: unknown): void {

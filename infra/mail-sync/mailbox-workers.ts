@@ -1,4 +1,5 @@
 /** The workers of this process. Leases spread the mailboxes evenly over all processes that work on mail. */
+import { isWorkedOn } from '../../commands/kernel/membership.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { Clock, Ports } from '../../commands/ports/ports.ts';
 import { repeat } from '../concurrency/repeat.ts';
@@ -114,9 +115,10 @@ class MailboxWorkers {
 
   /** Records whether the mailbox needs a worker, and ends a worker that is not needed any more or has to restart. */
   #consider(id: string): void {
-    const entry = this.#options.ports.directory.state.mailboxes.get(id);
+    const { state } = this.#options.ports.directory;
+    const entry = state.mailboxes.get(id);
     const running = this.#running.get(id);
-    if (!entry || !isWanted(entry)) {
+    if (!entry || !isWanted(entry) || !isWorkedOn(state, entry)) {
       this.#wanted.delete(id);
       this.#open.delete(id);
       this.#end([id]);

@@ -1,14 +1,16 @@
 /** The connection settings of a mailbox: servers from the directory, and a currently valid login. */
+import { isWorkedOn } from '../../commands/kernel/membership.ts';
 import type { Directory } from '../../commands/ports/directory.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { MailLogins } from '../../commands/ports/mail-logins.ts';
 import type { MailLogin } from '../../commands/ports/mail-port.ts';
-import type { MailboxChange } from '../directory/memory-directory.ts';
+import type { MailboxChange } from '../directory/mailbox-news.ts';
 import type { MailboxSettings } from '../mail/imap-gateway.ts';
 
 /**
  * `refused` is the login that the mail server just rejected: an access token is then replaced. Throws
- * `not_found`, `conflict` for a paused mailbox, and what `MailLogins.current` throws.
+ * `not_found`, `conflict` for a mailbox that is paused or of a deleted organisation, and what
+ * `MailLogins.current` throws.
  */
 export async function mailSettingsOf(
   directory: Directory,
@@ -18,6 +20,9 @@ export async function mailSettingsOf(
 ): Promise<MailboxSettings> {
   const mailbox = directory.state.mailboxes.get(mailboxId);
   if (!mailbox || mailbox.state === 'removed') throw notFound('mailbox');
+  if (!isWorkedOn(directory.state, mailbox)) {
+    throw new GatewayError('conflict', 'The organisation of this mailbox is deleted.');
+  }
   if (mailbox.state === 'paused') {
     throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
   }

@@ -22,6 +22,7 @@ import { Summary } from '../../commands/operations/operation-events.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
 import { Agent } from '../../commands/organisation/add-agent.ts';
 import { Token } from '../../commands/organisation/manage-tokens.ts';
+import { Member, Organisation } from '../../commands/organisation/organisation-payload.ts';
 import { OrgPolicy } from '../../commands/policy/set-policy.ts';
 import {
   MessageTold,
@@ -102,6 +103,8 @@ const ANSWERS: Named = {
   Mailbox,
   MailPage: MessagePage.shape.page,
   Manifest,
+  Member,
+  MemberConsequences: Member.shape.consequences,
   Message,
   Operation,
   OperationCounts: Summary,
@@ -110,6 +113,7 @@ const ANSWERS: Named = {
   OperationPreview: OperationReply.shape.preview.unwrap(),
   OperationReply,
   OperationResult: OperationReply.shape.results.element,
+  Organisation,
   OrgPolicy,
   Page,
   PolicyCondition,

@@ -5,7 +5,7 @@ import type { PastFact } from '../../../commands/values/event.ts';
 import type { PersonalData } from '../../../commands/ports/ports.ts';
 import type { Position } from '../../../commands/values/position.ts';
 import { type AnyEvent, eventCatalogue } from '../../../commands/event-catalogue.ts';
-import type { MailboxListener } from '../../../infra/directory/memory-directory.ts';
+import type { MailboxListener } from '../../../infra/directory/mailbox-news.ts';
 import { DirectoryMaps } from '../../../infra/directory/directory-maps.ts';
 import { changesOf } from '../../../projections/directory-changes.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';

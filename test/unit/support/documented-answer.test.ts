@@ -10,7 +10,13 @@ describe('DocumentedAnswers', () => {
     { baseUrl: 'https://gateway.example', version: '1' },
   );
   const answers = new DocumentedAnswers(document);
-  const agent = { id: 'agt_1', name: 'Agent', owner_id: 'usr_1', created_at: '2026-01-31T12:00:00.000Z' };
+  const agent = {
+    id: 'agt_1',
+    name: 'Agent',
+    owner_id: 'usr_1',
+    created_at: '2026-01-31T12:00:00.000Z',
+    version: 1,
+  };
   const page = { next_cursor: null, limit: 50, as_of: '2026-01-31T12:00:00.000Z' };
   const json = (status: number, body: unknown): MetAnswer => ({
     status,

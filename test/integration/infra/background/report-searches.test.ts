@@ -6,6 +6,7 @@ import { createReportSearches, listReportSearches } from '../../../../infra/back
 import { drafts } from '../../../../projections/drafts.ts';
 import { happened, sealSample } from '../../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
+import { orgEntry } from '../../../support/worlds/people.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
 describe('the mailboxes to search for delivery reports', () => {
@@ -34,20 +35,25 @@ describe('the mailboxes to search for delivery reports', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  const due = (...except: string[]): Promise<readonly ReportSearch[]> => {
+  const FAR = '2100-01-01T00:00:00.000Z';
+
+  const due = (except: readonly string[] = [], isDeleted = false): Promise<readonly ReportSearch[]> => {
     const states = { mbx_1: 'connected', mbx_2: 'connected', mbx_3: 'paused' };
+    const organisations = isDeleted ? [['org_1', orgEntry('org_1', { eraseAt: FAR })] as const] : [];
     const mailboxes = Object.entries(states).map(([id, state]): [string, MailboxEntry] => [
       id,
-      { id, state, number: Number(id.slice(4)) } as MailboxEntry,
+      { id, state, orgId: 'org_1', number: Number(id.slice(4)) } as MailboxEntry,
     ]);
-    const directory = { state: { mailboxes: new Map(mailboxes) } } as unknown as Ports['directory'];
+    const state = { mailboxes: new Map(mailboxes), organisations: new Map(organisations) };
+    const directory = { state } as unknown as Ports['directory'];
     return listReportSearches({ sql: rig.sql, directory }, except, 10);
   };
 
   it('are those that are connected, sent something, and have changes that were not searched', async () => {
     const found = await due();
     expect(found).to.deep.equal([{ mailboxId: 'mbx_1', after: 0n, upTo: 40n }]);
-    expect(await due('mbx_1')).to.deep.equal([]);
+    expect(await due(['mbx_1'])).to.deep.equal([]);
+    expect(await due([], true), 'of a deleted organisation').to.deep.equal([]);
     const searches = createReportSearches(rig.sql);
     await searches.note('mbx_1', 30n);
     expect((await due())[0]?.after).to.equal(30n);

@@ -1,0 +1,225 @@
+/**
+ * What a membership, a role, an agent or an organisation leaves behind when it ends. All of it is without effect at once,
+ * because rights are read at each request; here it also ends in the log. Derived from the directory, so that nothing is lost
+ * when a process dies in between.
+ */
+import { endSessions, type EndReason } from '../accounts/session.ts';
+import { callerInSession, hasStanding, isOfMembership } from '../kernel/access.ts';
+import { type Author, decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
+import { isBefore, memberOfOrg, roleIn } from '../kernel/membership.ts';
+import { revokeGrant } from '../mailboxes/decide-grants.ts';
+import { removeMailbox } from '../mailboxes/decide-settings.ts';
+import { mailbox } from '../mailboxes/mailbox.ts';
+import type {
+  AgentEntry,
+  DirectoryState,
+  GrantEntry,
+  InviteEntry,
+  OrganisationEntry,
+  SessionEntry,
+  TokenEntry,
+} from '../ports/directory.ts';
+import type { Ports } from '../ports/ports.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { Position } from '../values/position.ts';
+import { isMailboxScope, ROLE_SCOPES } from '../values/scopes.ts';
+import { agent, deleteLeftAgent } from './agent.ts';
+import { endExpiredInvite, endInvite, invite, type InviteEnd } from './invite.ts';
+import { eraseOrganisation, mayGive, organisation } from './organisation.ts';
+import { revokeToken, token } from './token.ts';
+
+interface Left {
+  readonly id: string;
+  readonly orgId: string;
+}
+
+/** One thing that was left behind. */
+export type Departure = Left &
+  (
+    | { readonly kind: 'session'; readonly principalId: string; readonly reason: EndReason }
+    | { readonly kind: 'token'; readonly principalId: string }
+    | { readonly kind: 'agent'; readonly principalId: string }
+    | { readonly kind: 'grant'; readonly principalId: string; readonly mailboxId: string }
+    | { readonly kind: 'invite'; readonly principalId: string; readonly reason: InviteEnd }
+    | { readonly kind: 'organisation' | 'mailbox' }
+  );
+
+/** Everything that was left behind. Pure. */
+export function leftBehind(state: DirectoryState, now: Date): readonly Departure[] {
+  return [
+    ...[...state.organisations.values()].filter((org) => isDue(org, now)).map(erasureOf),
+    ...[...state.sessions.values()].flatMap((session) => leftSession(state, session, now)),
+    ...[...state.tokens.values()].flatMap((each) => leftToken(state, each, now)),
+    ...[...state.agents.values()].flatMap((each) => leftAgent(state, each)),
+    ...[...state.grants.values()].flatMap((grant) => leftGrant(state, grant)),
+    ...[...state.invites.values()].flatMap((each) => leftInvite(state, each, now)),
+    ...[...state.mailboxes.values()].flatMap(({ id, orgId, state: of }): Departure[] =>
+      of !== 'removed' && isErased(state, orgId) ? [{ kind: 'mailbox', id, orgId }] : [],
+    ),
+  ];
+}
+
+const isDue = ({ eraseAt, isErased: erased }: OrganisationEntry, now: Date): boolean =>
+  !erased && eraseAt !== null && Date.parse(eraseAt) <= now.getTime();
+
+const erasureOf = ({ id }: OrganisationEntry): Departure => ({ kind: 'organisation', id, orgId: id });
+
+const isErased = ({ organisations }: DirectoryState, orgId: string): boolean =>
+  organisations.get(orgId)?.isErased === true;
+
+/** True while an owner can restore it: its agents and grants then count again. */
+const isRestorable = ({ organisations }: DirectoryState, orgId: string): boolean =>
+  (organisations.get(orgId)?.eraseAt ?? null) !== null &&
+  !isErased({ organisations } as DirectoryState, orgId);
+
+/** The erasure of an account can still be stopped; once it is erased its person is gone. */
+const mayStay = ({ people }: DirectoryState, userId: string): boolean =>
+  people.get(userId)?.isBeingErased === true;
+
+function leftSession(state: DirectoryState, session: SessionEntry, now: Date): readonly Departure[] {
+  const { id, orgId, userId } = session;
+  if (session.endedAt !== null || Date.parse(session.expiresAt) <= now.getTime()) return [];
+  if (mayStay(state, userId) || callerInSession(state, session, now) !== null) return [];
+  const { notBefore = null } = state.organisations.get(orgId) ?? {};
+  const reason =
+    notBefore !== null && isBefore(session.position, notBefore) ? 'organisation_deleted' : 'member_removed';
+  return [{ kind: 'session', id, orgId, principalId: userId, reason }];
+}
+
+function leftToken(state: DirectoryState, entry: TokenEntry, now: Date): readonly Departure[] {
+  const { id, orgId, principalId, revokedAt, expiresAt } = entry;
+  if (revokedAt !== null || Date.parse(expiresAt) <= now.getTime()) return [];
+  const personId = state.agents.get(principalId)?.ownerId ?? principalId;
+  if (mayStay(state, personId)) return [];
+  const isLeft = !hasStanding(state, entry) || exceedsRole(state, entry);
+  return isLeft ? [{ kind: 'token', id, orgId, principalId }] : [];
+}
+
+/** A role that was lowered takes the tokens with it that need more. */
+function exceedsRole(
+  state: DirectoryState,
+  { orgId, principalId, principalKind, scopes }: TokenEntry,
+): boolean {
+  const role = principalKind === 'user' ? roleIn(state, orgId, principalId) : null;
+  if (role === null) return false;
+  return scopes.some((scope) => !isMailboxScope(scope) && !ROLE_SCOPES[role].includes(scope));
+}
+
+function leftAgent(
+  state: DirectoryState,
+  { id, orgId, ownerId, ownedSince }: AgentEntry,
+): readonly Departure[] {
+  if (isRestorable(state, orgId) || mayStay(state, ownerId)) return [];
+  const owner = memberOfOrg(state, orgId, ownerId);
+  const isOwned = owner !== null && !isBefore(ownedSince, owner.since);
+  return isOwned ? [] : [{ kind: 'agent', id, orgId, principalId: ownerId }];
+}
+
+function leftGrant(state: DirectoryState, grant: GrantEntry): readonly Departure[] {
+  const { id, mailboxId, principalId, principalKind } = grant;
+  const { orgId = '', state: of = 'removed' } = state.mailboxes.get(mailboxId) ?? {};
+  if (of === 'removed' || isRestorable(state, orgId) || mayStay(state, principalId)) return [];
+  const isHeld =
+    principalKind === 'agent' ? state.agents.get(principalId)?.orgId === orgId : isOfMembership(state, grant);
+  return isHeld ? [] : [{ kind: 'grant', id, orgId, principalId, mailboxId }];
+}
+
+function leftInvite(state: DirectoryState, entry: InviteEntry, now: Date): readonly Departure[] {
+  const { id, orgId, createdBy, acceptedBy } = entry;
+  const reason = acceptedBy === null ? endOf(state, entry, now) : null;
+  return reason === null ? [] : [{ kind: 'invite', id, orgId, principalId: createdBy, reason }];
+}
+
+function endOf(
+  state: DirectoryState,
+  { orgId, createdBy, role, expiresAt }: InviteEntry,
+  now: Date,
+): InviteEnd | null {
+  if ((state.organisations.get(orgId)?.eraseAt ?? null) !== null) return 'organisation_deleted';
+  if (Date.parse(expiresAt) <= now.getTime()) return 'expired';
+  const isPersons = createdBy.startsWith('usr_');
+  return isPersons && !mayGive(roleIn(state, orgId, createdBy), role) ? 'inviter_lost_rights' : null;
+}
+
+/** Ends one of them in the log. What is gone already counts as ended. Throws `store_unavailable`. */
+export async function settleDeparture(
+  ports: Ports,
+  departure: Departure,
+  author: Author = systemAuthor(ports, departure.orgId),
+): Promise<Position | null> {
+  try {
+    return await endDeparture(ports, departure, author);
+  } catch (error) {
+    const isGone = error instanceof GatewayError && (error.code === 'not_found' || error.code === 'conflict');
+    if (isGone) return null;
+    throw error;
+  }
+}
+
+async function endDeparture(ports: Ports, left: Departure, author: Author): Promise<Position | null> {
+  const { id } = left;
+  const append = (decided: Promise<{ readonly position: Position | null }>) =>
+    decided.then(({ position }) => position);
+  switch (left.kind) {
+    case 'session':
+      return await endSessions(ports, author, [left], left.reason);
+    case 'token':
+      return await append(decideAndAppend(ports, author, token, { id, decide: revokeToken }));
+    case 'agent': {
+      const decide = (state: typeof agent.initial) => deleteLeftAgent(state, left.principalId);
+      return await append(decideAndAppend(ports, author, agent, { id, decide }));
+    }
+    case 'grant': {
+      const decide = (state: typeof mailbox.initial) => revokeGrant(state, id);
+      return await append(decideAndAppend(ports, author, mailbox, { id: left.mailboxId, decide }));
+    }
+    case 'invite':
+      return await endLeftInvite(ports, author, left);
+    case 'organisation':
+      return await append(decideAndAppend(ports, author, organisation, { id, decide: eraseOrganisation }));
+    case 'mailbox':
+      return await append(decideAndAppend(ports, author, mailbox, { id, decide: removeMailbox }));
+  }
+}
+
+/** The address is needed no longer. */
+async function endLeftInvite(
+  ports: Ports,
+  author: Author,
+  { id, reason }: Extract<Departure, { readonly kind: 'invite' }>,
+): Promise<Position | null> {
+  const { state, position } = await decideAndAppend(ports, author, invite, {
+    id,
+    decide: (current, now) =>
+      reason === 'expired' ? endExpiredInvite(current, now) : endInvite(current, reason),
+  });
+  if (state.status === 'ended') await ports.personal.erase(id);
+  return position;
+}
+
+/** More than one person leaves behind; what remains is ended by the background work. */
+const MOST_AT_ONCE = 500;
+/** An agent leaves tokens and grants in turn. */
+const PASSES = 2;
+
+/**
+ * Ends what the request of `cause` left behind, as far as `concerns` it, before that request is answered. Resolves when the
+ * directory contains it. Throws `store_unavailable`.
+ */
+export async function settleLeftBehind(
+  ports: Ports,
+  cause: Author,
+  concerns: (departure: Departure) => boolean,
+): Promise<Position | null> {
+  const { correlationId, causationId, requestId } = cause;
+  const author = { ...systemAuthor(ports, cause.orgId), correlationId, causationId, requestId };
+  let last: Position | null = null;
+  for (let pass = 0; pass < PASSES; pass += 1) {
+    const left = leftBehind(ports.directory.state, ports.clock.now()).filter(concerns);
+    if (left.length === 0) break;
+    for (const departure of left.slice(0, MOST_AT_ONCE))
+      last = (await settleDeparture(ports, departure, author)) ?? last;
+    if (last !== null) await ports.directory.waitFor(last);
+  }
+  return last;
+}

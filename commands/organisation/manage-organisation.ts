@@ -1,0 +1,173 @@
+/** PATCH, POST and DELETE of organisations; a deleted one can be restored for a week. */
+import { z } from 'zod';
+import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { insufficientScope } from '../kernel/authorize.ts';
+import { membersOf } from '../kernel/membership.ts';
+import type { OrganisationEntry } from '../ports/directory.ts';
+import { requestMail } from '../system-mail/system-mail.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import { uuidV5 } from '../values/ids.ts';
+import { lineOfText } from '../values/input-fields.ts';
+import {
+  createOrganisation,
+  deleteOrganisation as decideDeletion,
+  organisation,
+  renameOrganisation,
+  restoreOrganisation,
+} from './organisation.ts';
+import { describeOrganisation, Organisation } from './organisation-payload.ts';
+
+/** How long a deleted organisation can be restored. */
+const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** The person who acts, or in whose name a token does. */
+const actorOf = ({ caller }: Context) => ({ userId: caller.onBehalfOf ?? caller.principal.id });
+
+export function organisationOf({ caller, ports }: Context): OrganisationEntry {
+  const entry = ports.directory.state.organisations.get(caller.org.id);
+  if (!entry) throw notFound('organisation');
+  return entry;
+}
+
+const describe = (context: Context): Organisation =>
+  describeOrganisation(context.ports.directory.state, organisationOf(context));
+
+const UpdateInput = z.strictObject({
+  name: lineOfText(100).optional(),
+  restore: z.literal(true).optional().describe('Undoes a deletion, until erase_at.'),
+});
+type UpdateInput = z.output<typeof UpdateInput>;
+
+export const updateOrganisation = defineCapability<UpdateInput, Organisation>({
+  name: 'update_organisation',
+  title: 'Change the organisation',
+  summary: 'Renames the organisation, or restores it after a deletion.',
+  description:
+    'An owner renames the organisation, or restores a deleted one: sign in, then send {"restore": true} until `erase_at`. ' +
+    'Members, agents, grants and mailboxes count again; sessions and tokens from before the deletion stay invalid.',
+  effect: 'write',
+  access: { any: ['org:manage'], steppedUp: ({ restore }) => restore === true },
+  whileDeleted: true,
+  rest: { method: 'patch', path: '/org' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: (_, __, context, settled) => Promise.resolve(settled ? describe(context) : null),
+  },
+  input: UpdateInput,
+  output: Organisation,
+  handle: async ({ name, restore }, context) => {
+    const { ports, writer, author, caller } = context;
+    const by = actorOf(context);
+    const restoring = (state: typeof organisation.initial, now: Date) =>
+      restore === true ? restoreOrganisation(state, now, by) : [];
+    const { state } = await loadAggregate(ports.events, organisation, caller.org.id);
+    if (restoring(state, ports.clock.now()).length === 0 && name !== undefined)
+      renameOrganisation(state, name, by);
+    await context.claim('req');
+    const id = caller.org.id;
+    const restored = await decideAndAppend(writer, author, organisation, { id, decide: restoring });
+    const renamed =
+      name === undefined
+        ? restored
+        : await decideAndAppend(writer, author, organisation, {
+            id,
+            decide: (current) => renameOrganisation(current, name, by),
+          });
+    await answerWhenKnown(context, renamed.position);
+    return describe(context);
+  },
+});
+
+const CreateInput = z.strictObject({ name: lineOfText(100) });
+
+export const createAnotherOrganisation = defineCapability<z.output<typeof CreateInput>, Organisation>({
+  name: 'create_organisation',
+  title: 'Set up another organisation',
+  summary: 'Creates an organisation of which you are the owner.',
+  description:
+    'Creates an organisation with you as its owner; switch to it with POST /auth/switch-org. Where sign-up is not open, only ' +
+    'an owner of an organisation may do this.',
+  effect: 'write',
+  access: 'session',
+  rest: { method: 'post', path: '/org', status: 201 },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: (targetId, _, { ports }) => {
+      const entry = ports.directory.state.organisations.get(targetId);
+      return Promise.resolve(entry ? describeOrganisation(ports.directory.state, entry) : null);
+    },
+  },
+  input: CreateInput,
+  output: Organisation,
+  handle: async ({ name }, context) => {
+    const { ports, writer, author, caller } = context;
+    if (ports.server.signUp !== 'open' && caller.role !== 'owner')
+      throw insufficientScope(['org:manage'], 'any');
+    const id = await context.claim('org');
+    const { position } = await decideAndAppend(writer, { ...author, orgId: id }, organisation, {
+      id,
+      decide: (state) =>
+        state.name === null ? createOrganisation(state, { name, ownerId: caller.principal.id }) : [],
+    });
+    await answerWhenKnown(context, position);
+    const entry = ports.directory.state.organisations.get(id);
+    if (!entry) throw notFound('organisation');
+    return describeOrganisation(ports.directory.state, entry);
+  },
+});
+
+const DeleteInput = z.strictObject({ name: z.string().max(200).describe('Its name, as a confirmation.') });
+
+const Deleted = z.object({ erase_at: z.string() });
+type Deleted = z.output<typeof Deleted>;
+
+export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>, Deleted>({
+  name: 'delete_organisation',
+  title: 'Delete the organisation',
+  summary: 'Deletes the organisation; an owner can restore it for seven days.',
+  description:
+    'Ends every session and token of the organisation at once, also this one. Its mailboxes are left alone until `erase_at`, ' +
+    'then removed. Until then an owner may sign in and send PATCH /org {"restore": true}.',
+  effect: 'write',
+  access: 'stepped-up-session',
+  rest: { method: 'delete', path: '/org', status: 202, deleteBody: true },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: DeleteInput,
+  output: Deleted,
+  handle: async ({ name }, context) => {
+    const { ports, writer, author, caller } = context;
+    const { id } = caller.org;
+    const owners = membersOf(ports.directory.state, id).filter(({ role }) => role === 'owner');
+    const { state, position, appended } = await decideAndAppend(writer, author, organisation, {
+      id,
+      decide: (current, now) => {
+        const facts = decideDeletion(current, new Date(now.getTime() + RESTORABLE_MS), actorOf(context));
+        if (current.name !== name) throw wrongName();
+        return facts;
+      },
+    });
+    if (appended !== null) {
+      for (const { userId } of owners) {
+        const mailId = uuidV5('organisation_deleted', id, userId, String(position));
+        await requestMail(writer, author, mailId, {
+          kind: 'organisation_deleted',
+          user_id: userId,
+          to: null,
+        });
+      }
+    }
+    await answerWhenKnown(context, position);
+    return { erase_at: state.eraseAt ?? '' };
+  },
+});
+
+function wrongName(): GatewayError {
+  const message = 'This is not the name of the organisation; send its exact name.';
+  return new GatewayError('invalid_request', message, {
+    details: { issues: [{ path: 'name', code: 'custom', message }] },
+  });
+}
