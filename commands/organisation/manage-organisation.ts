@@ -135,21 +135,25 @@ export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>,
   access: 'stepped-up-session',
   rest: { method: 'delete', path: '/org', status: 202, deleteBody: true },
   tool: null,
-  idempotency: { kind: 'none' },
+  idempotency: {
+    kind: 'claim',
+    replay: (_, __, context, settled) =>
+      Promise.resolve(settled ? { erase_at: organisationOf(context).eraseAt ?? '' } : null),
+  },
   input: DeleteInput,
   output: Deleted,
   handle: async ({ name }, context) => {
     const { ports, writer, author, caller } = context;
     const { id } = caller.org;
     const owners = membersOf(ports.directory.state, id).filter(({ role }) => role === 'owner');
-    const { state, position, appended } = await decideAndAppend(writer, author, organisation, {
-      id,
-      decide: (current, now) => {
-        const facts = decideDeletion(current, new Date(now.getTime() + RESTORABLE_MS), actorOf(context));
-        if (current.name !== name) throw wrongName();
-        return facts;
-      },
-    });
+    const decide = (current: typeof organisation.initial, now: Date) => {
+      const facts = decideDeletion(current, new Date(now.getTime() + RESTORABLE_MS), actorOf(context));
+      if (current.name !== name) throw wrongName();
+      return facts;
+    };
+    decide((await loadAggregate(ports.events, organisation, id)).state, ports.clock.now());
+    await context.claim('req');
+    const { state, position, appended } = await decideAndAppend(writer, author, organisation, { id, decide });
     if (appended !== null) {
       for (const { userId } of owners) {
         const mailId = uuidV5('organisation_deleted', id, userId, String(position));

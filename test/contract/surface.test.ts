@@ -66,6 +66,7 @@ describe('the capabilities', () => {
   it(`accept If-Match when the path names a versioned object ${verifies('contract:0:if-match')}`, () => {
     const held = capabilities.filter(({ ifMatch }) => ifMatch);
     expect(held.map(({ rest }) => `${rest?.method ?? ''} ${rest?.path ?? ''}`)).to.have.members([
+      'patch /agents/:agent_id',
       'patch /mailboxes/:mailbox_id',
       'delete /mailboxes/:mailbox_id',
       'post /drafts/:draft_id/edit_draft',
