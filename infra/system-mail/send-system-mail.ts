@@ -26,7 +26,8 @@ export async function sendSystemMail(ports: SendPorts, id: string): Promise<'set
     const now = ports.clock.now();
     if (request === null || requestedAt === null || dueAt === null || Date.parse(dueAt) > now.getTime())
       return 'held';
-    if (loaded.position !== null) await ports.directory.waitFor(loaded.position);
+    // What the request is about was answered before it, so a current directory has it.
+    if (!(await ports.directory.untilCurrent())) return 'held';
     const content = await contentOf(ports, { request, orgId, requestedAt });
     const author = systemAuthor(ports, orgId);
     if (typeof content === 'string') {
