@@ -20,7 +20,7 @@ const oneWay = LAYERS.slice(1).map((layer, index) => ({
 
 /** The folders of commands that build on each other, highest first: a folder imports itself and those after it. */
 const FLOORS = [
-  'email', 'approvals', 'sending', 'drafts', 'messages', 'operations', 'policy', 'system-mail', 'kernel', 'ports', 'mail', 'html', 'values',
+  'email', 'approvals', 'sending', 'drafts', 'messages', 'approver-notices', 'operations', 'policy', 'system-mail', 'kernel', 'ports', 'mail', 'html', 'values',
 ]; // prettier-ignore
 
 const floors = FLOORS.slice(1).map((floor, index) => ({

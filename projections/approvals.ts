@@ -58,7 +58,7 @@ export const OPEN = `status in ('awaiting_approval', 'pending_commit')`;
 
 export const approvals: Projection = {
   name: 'approvals',
-  version: 5,
+  version: 6,
   tables: ['approval', 'approval_start', 'approval_target'],
   create: (tableOf) => [
     `create table ${tableOf('approval')} (${columns
@@ -80,6 +80,7 @@ export const approvals: Projection = {
         `create index on ${table} (${of}, created_at desc, id desc) where ended_at is null`,
       ]),
       `create index on ${table} (expires_at) where ${OPEN}`,
+      `create index on ${table} (org_id, created_at) where status = 'awaiting_approval' and approver_role is not null`,
       `create index on ${table} (expires_at) where status = 'expired' and not was_granted`,
       `create index on ${table} (commit_at) where commit_at is not null`,
       `create index on ${table} (supersedes) where supersedes is not null`,

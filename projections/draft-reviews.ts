@@ -48,7 +48,8 @@ const UNBINDING: ReadonlySet<string> = new Set([
   DraftSent.type,
   DraftSendFailed.type,
 ]);
-const ENDING: ReadonlySet<string> = new Set([
+/** After these events nothing runs, or all of it ran. */
+export const ENDING: ReadonlySet<string> = new Set([
   ApprovalRejected.type,
   ApprovalCancelled.type,
   ApprovalExpired.type,

@@ -91,7 +91,7 @@ export function memberOf(state: DirectoryState, userId: string): Member | null {
 
 /** A person as the author of events, before there is a session. `orgId` is null for a person without an organisation. */
 export async function personAuthor(
-  { requestId, surface, sealClient }: PublicContext,
+  { requestId, surface, sealClient }: Pick<PublicContext, 'requestId' | 'surface' | 'sealClient'>,
   { userId, orgId }: { readonly userId: string; readonly orgId: string | null },
   sessionId: string | null = null,
 ): Promise<Author> {

@@ -1,9 +1,10 @@
 /** The approval of an operation, in the operation's own stream: the request, the votes and the commit. */
 import { z } from 'zod';
-import { defineEvent } from '../values/event.ts';
+import { ACTOR_TYPES, defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
 import { withPrefix } from '../values/ids.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
+import { MOST_TOLD, WARNING_CODES } from './warning-codes.ts';
 import { mailboxOf, type PublishedEvent, TOLD } from '../values/webhook-event.ts';
 
 /** How an approval is decided and run: the policy at the time of the request, defaults filled in. */
@@ -57,6 +58,8 @@ const ApprovalRequested = defineEvent({
     supersedes: z.string().nullable(),
     /** The warnings at the time of the request (`approval-warnings.ts`), sealed under the mailbox's key. */
     warnings: sealedText.optional(),
+    /** What the worst of them are about. */
+    warning_codes: z.array(z.enum(WARNING_CODES)).max(MOST_TOLD).optional(),
   }),
   webhook: {
     type: 'approval.requested',
@@ -67,11 +70,21 @@ const ApprovalRequested = defineEvent({
       approver_role: z.enum(APPROVER_ROLES).describe('The lowest role that may decide it.'),
       expires_at: instant.describe('It expires then unless it was decided.'),
       supersedes: z.string().nullable().describe('The earlier approval of the same draft.'),
+      requester_id: z.string().describe('Who requests it: a person or an agent.'),
+      requester_kind: z.enum(ACTOR_TYPES).describe('delegated: a program in the name of the person.'),
+      warning_codes: z
+        .array(z.enum(WARNING_CODES))
+        .optional()
+        .describe('What its worst warnings are about; absent in older events.'),
+      console_path: z.string().describe('The page on which it is decided, below the address of the gateway.'),
     }),
     adds: (event) => ({
       ...approvalTold(event),
       quorum: event.data.terms.quorum,
       approver_role: event.data.terms.approver_role,
+      requester_id: event.meta.actor.id,
+      requester_kind: event.meta.actor.type,
+      console_path: `/console#/approvals/${withPrefix('chk', event.subject)}`,
     }),
   },
 });

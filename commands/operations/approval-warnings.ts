@@ -2,34 +2,7 @@
 import { z } from 'zod';
 import { counted } from '../values/counted.ts';
 import type { ActionsManifest } from './manifest.ts';
-
-/** In the order in which warnings of equal severity are listed. */
-const WARNING_CODES = [
-  'content_altered',
-  'content_unreadable',
-  'look_alike',
-  'spoofed_name',
-  'invisible_characters',
-  'hidden_text',
-  'misleading_link',
-  'attachment_type',
-  'attachment_danger',
-  'envelope_only',
-  'permanent_deletion',
-  'message_replaced',
-  'hidden_recipients',
-  'external_recipients',
-  'reply_to_differs',
-  'sender_differs',
-  'moved_text',
-  'remote_content',
-  'content_cut',
-  'skipped_recipients',
-  'message_gone',
-  'messages_unknown',
-  'own_request',
-  'first_contact',
-] as const;
+import { MOST_TOLD, WARNING_CODES, type WarningCode } from './warning-codes.ts';
 
 export const ApprovalWarning = z.object({
   code: z.enum(WARNING_CODES),
@@ -83,6 +56,10 @@ const Warnings = z.array(ApprovalWarning);
 /** As the event stores them, before they are sealed. */
 export const warningsText = (warnings: readonly ApprovalWarning[]): string =>
   JSON.stringify(worstFirst(warnings));
+/** The worst, each once. */
+export const worstCodes = (warnings: readonly ApprovalWarning[]): WarningCode[] =>
+  [...new Set(worstFirst(warnings).map(({ code }) => code))].slice(0, MOST_TOLD);
+
 /** Null where none were recorded, or they were erased. */
 export const openWarnings = (text: string | null): ApprovalWarning[] | null =>
   text === null ? null : Warnings.parse(JSON.parse(text));

@@ -6,7 +6,7 @@ import { appendFirst, decidedFact, type Submitted, submittedFact } from './autho
 import type { OperationFact, OperationReply } from './operation.ts';
 import type { ApprovalTerms } from './approval-events.ts';
 import { assertApprovers, personBehind } from './eligible-approvers.ts';
-import { type ApprovalWarning, warningsText } from './approval-warnings.ts';
+import { type ApprovalWarning, warningsText, worstCodes } from './approval-warnings.ts';
 import { contentHashOf, type Manifest, manifestText } from './manifest.ts';
 import { approvalReply } from './approval-reply.ts';
 
@@ -59,7 +59,7 @@ export async function requestApproval(
 
 /** The facts of the approval; without a quorum the policy grants it at once. Pure. */
 function requestedFacts(
-  { terms, manifest, action, cardinality, supersedes }: ApprovalRequest,
+  { terms, manifest, action, cardinality, supersedes, warnings }: ApprovalRequest,
   fixed: { readonly manifest: Sealed; readonly warnings: Sealed; readonly contentHash: string },
   now: Date,
 ): readonly OperationFact[] {
@@ -75,6 +75,7 @@ function requestedFacts(
       cardinality,
       supersedes,
       warnings: fixed.warnings,
+      warning_codes: worstCodes(warnings),
     },
   };
   if (terms.quorum > 0) return [requested];

@@ -60,7 +60,11 @@ export interface Notification {
 /** What a mapping reads of an event. */
 export interface PublishedEvent<Data> {
   readonly data: Data;
-  readonly meta: { readonly mailbox_id?: string | undefined; readonly approval_id?: string | undefined };
+  readonly meta: {
+    readonly mailbox_id?: string | undefined;
+    readonly approval_id?: string | undefined;
+    readonly actor: { readonly id: string; readonly type: 'person' | 'delegated' | 'agent' | 'system' };
+  };
   /** The id in the name of its stream, such as `drf_…` of `draft-drf_…`. */
   readonly subject: string;
 }

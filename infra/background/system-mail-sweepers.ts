@@ -2,6 +2,7 @@
 import type { Ports } from '../../commands/ports/ports.ts';
 import { listDueMails, listKeptAddresses } from '../../projections/system-mail.ts';
 import { forgetAddress, sendSystemMail } from '../system-mail/send-system-mail.ts';
+import { ApproverNotices } from './approver-notices.ts';
 import { row, type Sweeper } from './run-sweeper.ts';
 
 const SECOND = 1_000;
@@ -33,4 +34,5 @@ export const systemMailSweepers = (ports: Ports): readonly Sweeper[] => [
       return 'settled';
     },
   }),
+  row(new ApproverNotices(ports)),
 ];

@@ -6,6 +6,7 @@ import express, { type Express, type RequestHandler, type Router } from 'express
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
+import { UNSUBSCRIBE_PATH } from '../../commands/accounts/unsubscribe.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
 import { portRefused } from '../platform/reserved-port.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -19,6 +20,8 @@ export interface Adapters {
   readonly rest: Router;
   /** The return address for mail providers. */
   readonly providerCallback: Router;
+  /** Ends mails by the link in them. */
+  readonly unsubscribe: Router;
   /** The approver's page. */
   readonly console: Router;
   /** `/mcp`, for every method; reads the raw body itself. */
@@ -170,6 +173,7 @@ function assemble({ faces, checks }: Served, { log }: HttpOptions): Express {
   app.use(giveId);
   app.use('/health', healthRouter(checks, log));
   if (faces) app.use(PROVIDER_CALLBACK_PATH, faces.providerCallback);
+  if (faces) app.use(UNSUBSCRIBE_PATH, faces.unsubscribe);
   if (faces) app.use('/console', faces.console);
   if (faces) app.get('/', nameAdapters);
   app.use((_, response) => {

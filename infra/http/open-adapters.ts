@@ -8,6 +8,7 @@ import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
 import { PostgresMcpCalls } from '../postgres/mcp-calls.ts';
 import { startTokenUse } from '../security/postgres-token-use.ts';
+import { unsubscribeRouter } from '../../read-api/http/unsubscribe.ts';
 import { consoleRouter } from './console-router.ts';
 import type { Adapters } from './http-server.ts';
 
@@ -37,6 +38,7 @@ export function openAdapters(
   opened.defer(() => mcp.close());
   return {
     providerCallback: providerCallback(ports),
+    unsubscribe: unsubscribeRouter(ports),
     console: consoleRouter(),
     rest: restRouter({ registry: capabilities, publicRoutes, ports, door: doors.rest }),
     mcp: mcp.handle,

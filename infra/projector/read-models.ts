@@ -7,6 +7,7 @@ import { drafts } from '../../projections/drafts.ts';
 import { messageMoves } from '../../projections/message-moves.ts';
 import { operations } from '../../projections/operations.ts';
 import { sends } from '../../projections/sends.ts';
+import { approverNotices } from '../../projections/approver-notices.ts';
 import { systemMails } from '../../projections/system-mail.ts';
 import { webhooks } from '../../projections/webhooks.ts';
 import type { Projection } from '../../projections/projection.ts';
@@ -22,4 +23,5 @@ export const READ_MODELS: readonly Projection[] = [
   audit,
   webhooks,
   systemMails,
+  approverNotices,
 ];

@@ -1,6 +1,8 @@
 /** What a mail says and to whom, from what is true when it is sent; or why it is not sent. */
 import { z } from 'zod';
 import { emailKey, emailReservation } from '../../commands/accounts/account.ts';
+import { UNSUBSCRIBE_PATH, unsubscribeToken } from '../../commands/accounts/unsubscribe.ts';
+import { noticeFact, type NoticeFact } from '../../commands/approver-notices/notice-facts.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { membershipsOf } from '../../commands/kernel/membership.ts';
 import type { PersonEntry } from '../../commands/ports/directory.ts';
@@ -12,6 +14,7 @@ import type {
   SystemMailRequest,
 } from '../../commands/system-mail/system-mail.ts';
 import { linkTo, type Link, type MailText, plainName, tokenLink } from './mail-parts.ts';
+import { approvalsWaiting } from './approval-notice.ts';
 import * as templates from './templates.ts';
 
 export type ContentPorts = Pick<
@@ -173,6 +176,32 @@ const agentsHandedOver = (given: Given, { id }: PersonEntry): MailText | SkipRea
   return templates.agentsHandedOver({ organisation: orgName(given), agents }, signInLink(given));
 };
 
+/** Only what waits for this person now is named. */
+async function approvalsWaitingFor(given: Given): Promise<Content> {
+  const { ports, orgId, request } = given;
+  const person = personOf(given);
+  if (person === undefined || orgId === null) return 'no_account';
+  if (person.notifications === 'off') return 'not_wanted';
+  const facts: NoticeFact[] = [];
+  for (const approvalId of request.approval_ids ?? []) {
+    const fact = await noticeFact(ports, { orgId, userId: person.id, approvalId });
+    if (fact !== null) facts.push(fact);
+  }
+  if (facts.length === 0) return 'no_longer_true';
+  const { baseUrl } = ports.server;
+  const token = unsubscribeToken(ports.ids, { orgId, userId: person.id });
+  const unsubscribe = linkTo(baseUrl, `${UNSUBSCRIBE_PATH}/${token}`);
+  const notice = { facts, remindedIds: request.reminded_ids ?? [], organisation: orgName(given) };
+  return {
+    ...addressed(person.email, person.id, approvalsWaiting(notice, { baseUrl, unsubscribe })),
+    // RFC 8058 3.1
+    headers: [
+      { name: 'List-Unsubscribe', value: `<${unsubscribe}>` },
+      { name: 'List-Unsubscribe-Post', value: 'List-Unsubscribe=One-Click' },
+    ],
+  };
+}
+
 /** The account is gone, so the address is sealed under the mail's own key. */
 async function accountErased(given: Given): Promise<Content> {
   const email = await sealedAddress(given);
@@ -189,5 +218,5 @@ const CONTENTS: Readonly<Record<SystemMailKind, (given: Given) => Promise<Conten
   agents_handed_over: toPerson(agentsHandedOver),
   organisation_deleted: toPerson(organisationDeleted),
   account_erased: accountErased,
-  approvals_waiting: () => Promise.resolve('no_longer_true'),
+  approvals_waiting: approvalsWaitingFor,
 };

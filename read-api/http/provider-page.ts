@@ -1,4 +1,4 @@
-/** The pages a person sees on return from a mail provider: one file, nothing loaded, everything escaped. */
+/** The pages a person sees on return from a mail provider, and the form of all such pages: one file, nothing loaded, everything escaped. */
 import { type ErrorCode, ERROR_TABLE } from '../../commands/values/errors.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import type { AuthorizationSummary } from '../../commands/mailboxes/finish-authorization.ts';
@@ -27,7 +27,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-const escaped = (text: string): string =>
+export const escaped = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
 /** Text from outside: isolated, so that its writing direction cannot rearrange the sentence around it. */
@@ -37,7 +37,8 @@ type Tone = 'ask' | 'done' | 'refused';
 
 const PRODUCT = 'Mailbox Gateway';
 
-const page = (tone: Tone, title: string, content: string): string =>
+/** One page of the gateway for people; `content` is markup. */
+export const page = (tone: Tone, title: string, content: string): string =>
   `<!doctype html>
 <html lang="en">
 <head>

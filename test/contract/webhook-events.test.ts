@@ -35,7 +35,12 @@ function toldOf(event: AnyEvent): readonly Notification[] {
   const [type = ''] = typesOf(event);
   const subject = SUBJECTS[type] ?? SUBJECTS[type.slice(0, type.indexOf('.'))] ?? '';
   const data = event.data.parse(SAMPLE_EVENTS[event.type]);
-  const told = event.webhook?.notify({ data, meta: { mailbox_id: 'mbx_1' }, subject }) ?? [];
+  const told =
+    event.webhook?.notify({
+      data,
+      meta: { mailbox_id: 'mbx_1', actor: { type: 'agent', id: 'agt_1' } },
+      subject,
+    }) ?? [];
   return told.filter((one) => one !== null);
 }
 
@@ -52,6 +57,7 @@ const ID_OF: Readonly<Record<string, RegExp>> = {
   token_id: /^tok_/,
   user_id: /^usr_/,
   principal_id: /^(usr|agt)_/,
+  requester_id: /^(usr|agt)_/,
   endpoint_id: /^whk_/,
 };
 const ANY_ID = new RegExp(`^(${ID_PREFIXES.join('|')})_`);

@@ -33,6 +33,14 @@ export const contractApprovals = {
     'get_operation',
     'An operation with an approval waits, or was never run when its approval ended first.',
   ],
+  'contract:9:approvers-told': [
+    'kernel',
+    'Who may decide an approval is told by mail: the first at once, later ones bundled, with a reminder, and nothing of the mail in it.',
+  ],
+  'contract:9:unsubscribe': [
+    'kernel',
+    'The link in such a mail ends them by POST, without signing in (RFC 8058).',
+  ],
   'contract:9:manifest': [
     'email_act',
     'The manifest names locators, Message-IDs, salted subject hashes and destinations; content_hash is its SHA-256.',

@@ -44,6 +44,7 @@ const PLANTED: Readonly<Record<string, readonly [file: string, imported: string]
   'commands-sending': ['commands/sending/floor.ts', '../approvals/below.ts'],
   'commands-drafts': ['commands/drafts/floor.ts', '../sending/below.ts'],
   'commands-messages': ['commands/messages/floor.ts', '../drafts/below.ts'],
+  'commands-approver-notices': ['commands/approver-notices/floor.ts', '../messages/below.ts'],
   'commands-operations': ['commands/operations/floor.ts', '../messages/below.ts'],
   'commands-policy': ['commands/policy/floor.ts', '../operations/below.ts'],
   'commands-system-mail': ['commands/system-mail/floor.ts', '../policy/below.ts'],

@@ -6,6 +6,7 @@ import { consoleRouter } from '../../../../infra/http/console-router.ts';
 import { type HttpOptions, type HttpServer, startHttpServer } from '../../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
 import { openRequestGates } from '../../../../read-api/http/request-gate.ts';
+import { unsubscribeRouter } from '../../../../read-api/http/unsubscribe.ts';
 import { providerCallback } from '../../../../read-api/http/provider-callback.ts';
 import { restRouter } from '../../../../read-api/http/rest-router.ts';
 import { type MemoryGateway, startMemoryGateway } from '../memory-gateway.ts';
@@ -161,6 +162,7 @@ export async function startRestStage(
   http.serve({
     faces: {
       providerCallback: providerCallback(ports),
+      unsubscribe: unsubscribeRouter(ports),
       console: consoleRouter(),
       rest: restRouter({
         registry: notes.registry,

@@ -6,7 +6,11 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const told = (change: Partial<FeedChange>): Notification | null | undefined => {
   const changes = [{ kind: 'received' as const, locator: 'msg_1', flags: [], ...change }];
   const data = { mailbox_id: 'mbx_1', folder: 3, uid_validity: 7, changes };
-  return MailboxChangesObserved.webhook?.notify({ data, meta: {}, subject: 'mbx_1-20260101' })[0];
+  return MailboxChangesObserved.webhook?.notify({
+    data,
+    meta: { actor: { type: 'system', id: 'gateway' } },
+    subject: 'mbx_1-20260101',
+  })[0];
 };
 
 describe('MailboxChangesObserved', () => {
