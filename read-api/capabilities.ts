@@ -40,6 +40,8 @@ import {
   updateOrganisation,
 } from '../commands/organisation/manage-organisation.ts';
 import { createToken, deleteToken, updateToken } from '../commands/organisation/manage-tokens.ts';
+import { createInvite, deleteInvite, resendInvite } from '../commands/organisation/manage-invites.ts';
+import { deleteMe, updateMe } from '../commands/organisation/own-account.ts';
 import { putPolicy } from '../commands/policy/set-policy.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import {
@@ -71,6 +73,8 @@ import { resolveOperation } from './operations/resolve-route.ts';
 import { getAgent, listAgents } from './organisation/list-agents.ts';
 import { getOrganisation } from './organisation/get-organisation.ts';
 import { getMember, listMembers } from './organisation/list-members.ts';
+import { getMe } from './organisation/get-me.ts';
+import { listInvites } from './organisation/list-invites.ts';
 import { getToken, listTokens } from './organisation/list-tokens.ts';
 import { getPolicy, listPolicyVersions } from './policy/get-policy.ts';
 import { simulatePolicy } from './policy/simulate-policy.ts';
@@ -154,6 +158,13 @@ export const capabilities = defineRegistry([
   getMember,
   updateMember,
   removeMemberCapability,
+  listInvites,
+  createInvite,
+  resendInvite,
+  deleteInvite,
+  getMe,
+  updateMe,
+  deleteMe,
   getPolicy,
   putPolicy,
   listPolicyVersions,

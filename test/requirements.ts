@@ -10,6 +10,7 @@ import { contractHttp } from './requirements/contract-http.ts';
 import { contractEventStore } from './requirements/contract-event-store.ts';
 import { contractMail } from './requirements/contract-mail.ts';
 import { contractOrganisation } from './requirements/contract-organisation.ts';
+import { contractPeople } from './requirements/contract-people.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
 import { contractProviders } from './requirements/contract-providers.ts';
@@ -33,6 +34,7 @@ const table = {
   ...contractEventStore,
   ...contractMail,
   ...contractOrganisation,
+  ...contractPeople,
   ...contractPolicy,
   ...contractWaiting,
   ...contractProviders,

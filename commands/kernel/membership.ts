@@ -48,6 +48,12 @@ export const membershipsOf = (state: Members, userId: string): readonly MemberEn
     .filter((member) => member.userId === userId && memberOfOrg(state, member.orgId, userId) !== null)
     .toSorted((a, b) => (isBefore(a.since, b.since) ? -1 : 1));
 
+/** Every membership of a person, also those that do not count now: for the one who ends them. */
+export const allMembershipsOf = (
+  { members }: Pick<Members, 'members'>,
+  userId: string,
+): readonly MemberEntry[] => [...members.values()].filter((member) => member.userId === userId);
+
 /** An owner of a deleted organisation, who may restore it. */
 export function restorerOf(state: Members, orgId: string, userId: string): MemberEntry | null {
   const org = state.organisations.get(orgId);

@@ -36,7 +36,8 @@ const InviteResent = defineEvent({
 const InviteAccepted = defineEvent({
   type: 'InviteAccepted',
   summary: 'An invite was accepted by a person.',
-  data: z.object({ user_id: z.string() }),
+  /** `name`: of the account that is made with it, sealed for that person; null for a person with an account. */
+  data: z.object({ user_id: z.string(), name: sealedText.nullable() }),
   webhook: null,
 });
 
@@ -73,27 +74,35 @@ export const inviteEvents = [
 ] as const;
 type InviteEvent = (typeof inviteEvents)[number];
 type InviteTerms = z.output<typeof InviteCreated.data>;
+type AcceptedBy = z.output<typeof InviteAccepted.data>;
 
 export interface InviteState {
   readonly terms: InviteTerms | null;
+  readonly orgId: string;
   readonly createdBy: string;
   readonly expiresAt: string;
   readonly status: 'waiting' | 'accepted' | 'settled' | 'ended';
-  readonly acceptedBy: string | null;
+  readonly accepted: AcceptedBy | null;
 }
 
 export const invite: Aggregate<InviteState, InviteEvent> = {
   category: 'invite',
   catalogue: catalogueOf(inviteEvents),
-  initial: { terms: null, createdBy: '', expiresAt: '', status: 'waiting', acceptedBy: null },
+  initial: { terms: null, orgId: '', createdBy: '', expiresAt: '', status: 'waiting', accepted: null },
   evolve: (state, fact: PastFact<InviteEvent>) => {
     switch (fact.type) {
       case 'InviteCreated':
-        return { ...state, terms: fact.data, createdBy: fact.meta.actor.id, expiresAt: fact.data.expires_at };
+        return {
+          ...state,
+          terms: fact.data,
+          orgId: fact.meta.org_id ?? '',
+          createdBy: fact.meta.actor.id,
+          expiresAt: fact.data.expires_at,
+        };
       case 'InviteResent':
         return { ...state, expiresAt: fact.data.expires_at };
       case 'InviteAccepted':
-        return { ...state, status: 'accepted', acceptedBy: fact.data.user_id };
+        return { ...state, status: 'accepted', accepted: fact.data };
       case 'InviteSettled':
         return { ...state, status: 'settled' };
       case 'InviteEnded':
@@ -116,13 +125,12 @@ export function resendInvite(state: InviteState, expiresAt: Date): Facts {
   return [{ type: 'InviteResent', data: { expires_at: expiresAt.toISOString() } }];
 }
 
-/** The one claim of an invite: adds nothing for the same person, throws `conflict` for any other, and once it has ended or expired. */
-export function acceptInvite(state: InviteState, userId: string, now: Date): Facts {
-  if (state.acceptedBy === userId && state.status !== 'ended') return [];
+/** The one claim of an invite: throws `conflict` for every later one, and once it has ended or expired. */
+export function acceptInvite(state: InviteState, claim: AcceptedBy, now: Date): Facts {
   assertWaiting(state);
   if (Date.parse(state.expiresAt) <= now.getTime())
     throw new GatewayError('conflict', 'This invite has expired; ask for a new one.');
-  return [{ type: 'InviteAccepted', data: { user_id: userId } }];
+  return [{ type: 'InviteAccepted', data: claim }];
 }
 
 /** Adds nothing when it was settled or has ended. */
@@ -131,11 +139,12 @@ export function settleInvite(state: InviteState): Facts {
   return state.status === 'accepted' ? [{ type: 'InviteSettled', data: {} }] : [];
 }
 
-/** Adds nothing when it has ended. Throws `conflict` for one that was carried out. */
+/** Adds nothing when it has ended. Throws `conflict` for one that was accepted: that can no longer be taken back here. */
 export function endInvite(state: InviteState, reason: InviteEnd): Facts {
   if (state.terms === null) throw notFound('invite');
   if (state.status === 'ended') return [];
-  if (state.status === 'settled') throw new GatewayError('conflict', 'This invite was accepted.');
+  if (state.status !== 'waiting')
+    throw new GatewayError('conflict', 'This invite was accepted; remove the member instead.');
   return [{ type: 'InviteEnded', data: { reason } }];
 }
 
@@ -144,6 +153,10 @@ export const endExpiredInvite = (state: InviteState, now: Date): Facts =>
   state.status === 'waiting' && Date.parse(state.expiresAt) <= now.getTime()
     ? endInvite(state, 'expired')
     : [];
+
+/** Ends an accepted invite that could not be carried out. Adds nothing for any other. */
+export const abandonInvite = (state: InviteState, reason: InviteEnd): Facts =>
+  state.status === 'accepted' ? [{ type: 'InviteEnded', data: { reason } }] : [];
 
 function assertWaiting({ terms, status }: InviteState): void {
   if (terms === null) throw notFound('invite');

@@ -11,6 +11,8 @@ type Lifetime = 'live' | 'deleted' | 'erased';
 export interface OrganisationState {
   readonly name: string | null;
   readonly members: ReadonlyMap<string, Role>;
+  /** The invites that made somebody a member once. */
+  readonly usedInvites: ReadonlySet<string>;
   readonly lifetime: Lifetime;
   /** The last time it was deleted: when it is erased. */
   readonly eraseAt: string | null;
@@ -19,7 +21,7 @@ export interface OrganisationState {
 export const organisation: Aggregate<OrganisationState, OrganisationEvent> = {
   category: 'organisation',
   catalogue: catalogueOf(organisationEvents),
-  initial: { name: null, members: new Map(), lifetime: 'live', eraseAt: null },
+  initial: { name: null, members: new Map(), usedInvites: new Set(), lifetime: 'live', eraseAt: null },
   evolve: (state, fact: PastFact<OrganisationEvent>) => {
     switch (fact.type) {
       case 'OrganisationCreated':
@@ -32,13 +34,25 @@ export const organisation: Aggregate<OrganisationState, OrganisationEvent> = {
       case 'OrganisationErased':
         return { ...state, lifetime: 'erased' };
       case 'MemberAdded':
+        return {
+          ...withRole(state, fact.data),
+          usedInvites: new Set([...state.usedInvites, ...inviteOf(fact.data)]),
+        };
       case 'MemberRoleChanged':
-        return { ...state, members: new Map(state.members).set(fact.data.user_id, fact.data.role) };
+        return withRole(state, fact.data);
       case 'MemberRemoved':
         return { ...state, members: new Map([...state.members].filter(([id]) => id !== fact.data.user_id)) };
     }
   },
 };
+
+const inviteOf = ({ invite_id }: { readonly invite_id?: string | undefined }): readonly string[] =>
+  invite_id === undefined ? [] : [invite_id];
+
+const withRole = (
+  state: OrganisationState,
+  { user_id, role }: { readonly user_id: string; readonly role: Role },
+): OrganisationState => ({ ...state, members: new Map(state.members).set(user_id, role) });
 
 type Facts = readonly Fact<OrganisationEvent>[];
 
@@ -66,11 +80,14 @@ export function createOrganisation(
   ];
 }
 
-/** Adds a member. An existing member keeps the role: throws `conflict` for another role, adds nothing for the same. */
+/**
+ * Adds a member. An existing member keeps the role: throws `conflict` for another role, adds nothing for the same. An invite
+ * adds one member once: a person who was removed since is not added again.
+ */
 export function addMember(state: OrganisationState, { userId, role, inviteId, by }: NewMember): Facts {
   assertLive(state);
   const present = state.members.get(userId);
-  if (present === role) return [];
+  if (present === role || (inviteId !== undefined && state.usedInvites.has(inviteId))) return [];
   if (present !== undefined)
     throw new GatewayError('conflict', `This person is a member already, as ${present}.`);
   assertMayGive(state, by, role);
@@ -165,7 +182,7 @@ export function mayGive(own: Role | null, role: Role): boolean {
   return held.includes('members:manage') && !isAbove && (role !== 'owner' || own === 'owner');
 }
 
-function assertMayGive({ members }: OrganisationState, by: Actor, role: Role): void {
+export function assertMayGive({ members }: OrganisationState, by: Actor, role: Role): void {
   if (by === 'operator' || mayGive(members.get(by.userId) ?? null, role)) return;
   throw new GatewayError(
     'insufficient_scope',

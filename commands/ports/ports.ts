@@ -61,7 +61,10 @@ export interface PersonalData {
   seal(ownerId: string, text: string): Promise<Sealed>;
   /** The text, or null when the owner's key was erased. Throws only when the database is unavailable. */
   open(sealed: Sealed): Promise<string | null>;
-  /** Erases the owner's key: nothing sealed under it can be read again, nor sealed so that it can be. */
+  /**
+   * Erases an owner's key for ever: here at once, in other processes within a minute nothing sealed under it opens again, and
+   * what is sealed for that owner afterwards opens nowhere.
+   */
   erase(ownerId: string): Promise<void>;
 }
 

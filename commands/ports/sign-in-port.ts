@@ -54,6 +54,8 @@ export interface OneTimeLinks {
    * both or neither. Null as in `find`, also when another request was first.
    */
   takeForPassword(token: string, password: HashedPassword): Promise<{ readonly userId: string } | null>;
+  /** Makes every unused link of the subject invalid. */
+  withdraw(subject: string): Promise<void>;
 }
 
 /** The last use of sessions, over all processes. */
@@ -113,6 +115,8 @@ export interface Secrets {
   /** Argon2id of a new password. Throws `overloaded` when too many are in progress. */
   hashPassword(password: string): Promise<HashedPassword>;
   savePassword(userId: string, password: HashedPassword): Promise<void>;
+  /** Nobody signs in as that person until another password is set. */
+  erasePassword(userId: string): Promise<void>;
   /**
    * Null when it is not the person's password. It takes as long for an unknown person (null) and for a person
    * without a password. Throws `overloaded` as `hashPassword` does.

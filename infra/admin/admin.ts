@@ -23,6 +23,8 @@ const USAGE = `Commands:
       Adds a person and prints a link, valid once, that sets the password.
   npm run admin -- person reset ADDR
       Prints such a link for a person who is here already.
+  npm run admin -- person erase ADDR
+      Erases that person's account: memberships, sessions, tokens, agents, and the key of what was sealed.
   npm run admin -- resolve opn_… done|not_done --reason TEXT
       Settles an unknown outcome, on your word.
   npm run admin -- parked
@@ -69,7 +71,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       : withCore(config, async (ports) =>
           (await import('./policy-command.ts')).policyCommand(ports, { file, org }),
         ),
-  person: ({ config, rest: [verb, email, ...others], values: { role, name, org } }) =>
+  person: ({ config, rest: [verb, address, ...others], values: { role, name, org, email = address } }) =>
     verb === undefined || email === undefined || others.length > 0
       ? null
       : withCore(config, async (ports) =>

@@ -78,7 +78,7 @@ function orgOf(state: DirectoryState, principalId: string): string {
 }
 
 /** The operator on the machine, as the author of events. */
-export function adminAuthor(ports: Pick<Ports, 'ids'>, orgId: string): Author {
+export function adminAuthor(ports: Pick<Ports, 'ids'>, orgId: string | null): Author {
   const author = systemAuthor(ports, orgId);
   return { ...author, actor: { ...author.actor, id: 'admin-command' } };
 }

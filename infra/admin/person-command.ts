@@ -1,4 +1,4 @@
-/** `admin person`: adds a person, or resets a password, by a link that can be used once. */
+/** `admin person`: adds a person or resets a password by a link that can be used once, or erases an account. */
 import { isEmailAddress } from '../../commands/accounts/credentials.ts';
 import {
   addPerson,
@@ -6,6 +6,7 @@ import {
   type PersonPorts,
   personWith,
 } from '../../commands/organisation/add-person.ts';
+import { eraseAccount, type ErasurePorts } from '../../commands/organisation/erase-account.ts';
 import { type Role, ROLES } from '../../commands/values/scopes.ts';
 import { adminAuthor, organisationNamed } from './call-command.ts';
 
@@ -20,10 +21,14 @@ export interface PersonArguments {
 }
 
 /** Returns text for the terminal. Throws one sentence. */
-export async function personCommand(ports: PersonPorts, given: PersonArguments): Promise<string> {
+export async function personCommand(
+  ports: PersonPorts & ErasurePorts,
+  given: PersonArguments,
+): Promise<string> {
   if (given.verb === 'add') return await add(ports, given);
   if (given.verb === 'reset') return await reset(ports, given);
-  throw new Error('Say what to do with the person: add or reset.');
+  if (given.verb === 'erase') return await erase(ports, given);
+  throw new Error('Say what to do with the person: add, reset or erase.');
 }
 
 async function add(
@@ -41,6 +46,12 @@ async function add(
 async function reset(ports: PersonPorts, { email }: PersonArguments): Promise<string> {
   const userId = await personWith(ports, email);
   return await linkFor(ports, userId, `${email} keeps the old password until the new one is set.`);
+}
+
+async function erase(ports: PersonPorts & ErasurePorts, { email }: PersonArguments): Promise<string> {
+  const userId = await personWith(ports, email);
+  await eraseAccount(ports, adminAuthor(ports, null), userId);
+  return `The account of ${email} is erased; the trail names it ${userId}.`;
 }
 
 const article = (role: Role): string => (/^[aeiou]/.test(role) ? 'an' : 'a');

@@ -25,6 +25,7 @@ import { eraseWebhookLeftovers } from '../webhooks/webhook-leftovers.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
+import { byPeople } from './people-sweepers.ts';
 import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
 import { type Outcome, row, type Sweeper, SweeperRun } from './run-sweeper.ts';
 import { systemMailSweepers } from './system-mail-sweepers.ts';
@@ -218,6 +219,7 @@ const byMailboxes = (ports: Ports): readonly Sweeper[] => [
 
 /** All rows except the two invalidations. */
 export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
+  ...byPeople(ports),
   ...byApprovals(ports),
   ...byOperations(ports),
   ...byDrafts(ports),

@@ -53,6 +53,9 @@ export function createOneTimeLinks({
         await writePassword(transaction, userId, password);
         return { userId };
       }),
+    withdraw: async (subject) => {
+      await sql.query('delete from work.one_time_link where subject = $1', [subject]);
+    },
   };
 }
 

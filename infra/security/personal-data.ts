@@ -65,7 +65,7 @@ const CACHED_KEYS = 5_000;
 const CACHED_FOR_MS = 60_000;
 
 interface CachedKey {
-  /** Null = erased, or never created. */
+  /** Null = erased by this process. */
   readonly key: KeyObject | null;
   readonly until: number;
 }
@@ -88,6 +88,8 @@ export function createPersonalData({ sql, clock, masterKey }: PersonalDataOption
     const hit = cache.get(ownerId);
     if (hit !== undefined && hit.until > now) return hit.key;
     const key = await load();
+    // It was erased here while it was being loaded.
+    if (cache.get(ownerId)?.key === null) return null;
     // A missing key is not cached: another process may create it at any moment.
     if (key !== null) cache.set(ownerId, { key, until: now + CACHED_FOR_MS });
     return key;
@@ -107,15 +109,16 @@ export function createPersonalData({ sql, clock, masterKey }: PersonalDataOption
       return key === null ? null : openText(key, parts);
     },
     erase: async (ownerId) => {
-      await sql.query(ERASE, [ownerId, clock.now()]);
-      cache.delete(ownerId);
+      if (!isOwnerId(ownerId)) throw new RangeError(`"${ownerId}" cannot own sealed data.`);
+      await sql.query(ERASE, [ownerId]);
+      cache.set(ownerId, { key: null, until: clock.elapsedMs() + CACHED_FOR_MS });
     },
   };
 }
 
-/** The row stays: no key is made for this owner again. */
-const ERASE = `insert into vault.personal_key (owner_id, wrapped, erased_at) values ($1, null, $2)
-  on conflict (owner_id) do update set wrapped = null, erased_at = coalesce(personal_key.erased_at, $2)`;
+/** The row stays, also for an owner who had no key yet, so that none is ever made for that owner. */
+const ERASE = `insert into vault.personal_key as held (owner_id, wrapped, erased_at) values ($1, null, now())
+  on conflict (owner_id) do update set wrapped = null, erased_at = coalesce(held.erased_at, excluded.erased_at)`;
 
 const keyContext = (ownerId: string): string => `personal_key ${ownerId}`;
 
@@ -139,4 +142,23 @@ async function loadOrMake(sql: Sql, masterKey: KeyObject, ownerId: string): Prom
   );
   // Read back: another process's key may have been first, or the owner is erased.
   return load(sql, masterKey, ownerId);
+}
+
+/** Owners whose id has the prefix and who have had a key since before that time. */
+export async function listKeyOwners(
+  sql: Sql,
+  given: {
+    readonly prefix: string;
+    readonly before: Date;
+    readonly except: readonly string[];
+    readonly limit: number;
+  },
+): Promise<readonly string[]> {
+  const rows = await sql.query<{ owner_id: string }>(
+    `select owner_id from vault.personal_key
+      where starts_with(owner_id, $1) and wrapped is not null and created_at < $2 and owner_id <> all($3)
+      order by created_at limit $4`,
+    [given.prefix, given.before, given.except, given.limit],
+  );
+  return rows.map(({ owner_id }) => owner_id);
 }

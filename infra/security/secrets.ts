@@ -63,6 +63,9 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
     },
     hashPassword: (password) => hashes.hash(password),
     savePassword: (userId, password) => writePassword(sql, userId, password),
+    erasePassword: async (userId) => {
+      await sql.query('delete from vault.password where user_id = $1', [userId]);
+    },
     verifyPassword: async (userId, password) => {
       const stored = await readPassword(sql, userId);
       if (!(await hashes.verify(stored, password))) return null;

@@ -2,6 +2,7 @@
 import { readPasswordLink, resetPassword } from '../../commands/accounts/change-password.ts';
 import { signIn } from '../../commands/accounts/sign-in.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
+import { acceptInviteRoute, readInviteLink } from '../../commands/organisation/accept-invite.ts';
 import { setUpOrganisation } from '../../commands/organisation/found-organisation.ts';
 import { z } from 'zod';
 import type { ServerInfo } from '../../commands/ports/ports.ts';
@@ -39,4 +40,6 @@ export const publicRoutes: readonly AnyPublicRoute[] = [
   signIn,
   readPasswordLink,
   resetPassword,
+  readInviteLink,
+  acceptInviteRoute,
 ];

@@ -53,7 +53,7 @@ export const SAMPLE_EVENTS: Samples = {
     expires_at: at,
   },
   InviteResent: { expires_at: at },
-  InviteAccepted: { user_id: 'usr_2' },
+  InviteAccepted: { user_id: 'usr_2', name: sealed },
   InviteSettled: {},
   InviteEnded: { reason: 'withdrawn' },
   SystemMailRequested: { kind: 'invite', user_id: null, to: sealed, invite_id: 'inv_1' },

@@ -37,10 +37,20 @@ import { ScriptedSql } from '../fakes/scripted-sql.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
 /** Reversible on purpose: a test can read an event without a key. */
-export const plainPersonalData: PersonalData = {
-  seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
-  open: (sealed) => Promise.resolve(sealed.split(':').slice(2).join(':')),
-  erase: () => Promise.resolve(),
+export const plainPersonalData = (): PersonalData & { readonly erased: ReadonlySet<string> } => {
+  const erased = new Set<string>();
+  return {
+    erased,
+    seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
+    open: (sealed) => {
+      const [, ownerId = '', ...text] = sealed.split(':');
+      return Promise.resolve(erased.has(ownerId) ? null : text.join(':'));
+    },
+    erase: (ownerId) => {
+      erased.add(ownerId);
+      return Promise.resolve();
+    },
+  };
 };
 
 class MemorySecrets implements Secrets {
@@ -72,6 +82,10 @@ class MemorySecrets implements Secrets {
   }
   savePassword(userId: string, password: HashedPassword): Promise<void> {
     this.passwords.set(userId, password);
+    return Promise.resolve();
+  }
+  erasePassword(userId: string): Promise<void> {
+    this.passwords.delete(userId);
     return Promise.resolve();
   }
   verifyPassword(userId: string | null, password: string): Promise<VerifiedPassword | null> {
@@ -127,7 +141,8 @@ export function memoryPorts() {
   const sql = new ScriptedSql();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
-  const directory = new MemoryDirectory(events, plainPersonalData);
+  const personal = plainPersonalData();
+  const directory = new MemoryDirectory(events, personal);
   const ids = createIds(randomKey(), clock);
   const sender = new FakeWebhookSender(clock);
   const records = new MemoryWebhookRecords();
@@ -146,7 +161,7 @@ export function memoryPorts() {
     content: new MemoryContentStore(),
     composer: messageComposer,
     markup: markupWork,
-    personal: plainPersonalData,
+    personal,
     ids,
     locators: createLocators(randomKey(), randomKey()),
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),

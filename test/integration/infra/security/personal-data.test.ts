@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { createPersonalData } from '../../../../infra/security/personal-data.ts';
+import { createPersonalData, listKeyOwners } from '../../../../infra/security/personal-data.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
@@ -10,8 +10,6 @@ import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
-
-const ERASE = 'update vault.personal_key set wrapped = null, erased_at = now() where owner_id = $1';
 
 describe('personal data', function () {
   this.timeout(20_000);
@@ -52,7 +50,10 @@ describe('personal data', function () {
     const elsewhere = process();
     const sealed = await elsewhere.seal('usr_2', 'gone soon');
     const other = await elsewhere.seal('usr_3', 'stays');
-    await sql.query(ERASE, ['usr_2']);
+    const eraser = process();
+    expect(await eraser.open(sealed)).to.equal('gone soon');
+    await eraser.erase('usr_2');
+    expect(await eraser.open(sealed)).to.equal(null);
     expect(await process().open(sealed)).to.equal(null);
     clock.step(-3_600_000);
     clock.advance(60_000);
@@ -62,12 +63,43 @@ describe('personal data', function () {
 
   it('gets no new key for an erased owner', async () => {
     await process().seal('usr_4', 'first');
-    await sql.query(ERASE, ['usr_4']);
-    const afterwards = await process().seal('usr_4', 'second');
-    expect(await process().open(afterwards)).to.equal(null);
-    expect(await sql.query("select wrapped from vault.personal_key where owner_id = 'usr_4'")).to.deep.equal([
-      { wrapped: null },
-    ]);
+    // The second one had no key yet.
+    for (const owner of ['usr_4', 'usr_7']) {
+      await process().erase(owner);
+      await process().erase(owner);
+      const afterwards = await process().seal(owner, 'second');
+      expect(await process().open(afterwards)).to.equal(null);
+      const keys = await sql.query('select wrapped from vault.personal_key where owner_id = $1', [owner]);
+      expect(keys).to.deep.equal([{ wrapped: null }]);
+    }
+  });
+
+  it('stays unreadable here when the key was being loaded while it was erased', async () => {
+    const sealed = await process().seal('usr_8', 'gone');
+    const late = Promise.withResolvers<undefined>();
+    const slow: Sql = {
+      query: async (text, parameters) => {
+        const rows = await sql.query(text, parameters);
+        if (text.startsWith('select')) await late.promise;
+        return rows as never;
+      },
+      transaction: (work) => sql.transaction(work),
+    };
+    const personal = createPersonalData({ sql: slow, clock, masterKey });
+    const opened = personal.open(sealed);
+    await personal.erase('usr_8');
+    late.resolve(undefined);
+    expect(await opened).to.equal(null);
+    expect(await personal.open(sealed)).to.equal(null);
+  });
+
+  it('lists the owners of one kind that have had a key for a time', async () => {
+    const ids = ['inv_1', 'inv_2', 'inv_3'];
+    for (const id of ids) await process().seal(id, 'text');
+    await process().erase('inv_2');
+    const given = { prefix: 'inv_', before: new Date(Date.now() + 60_000), except: ['inv_3'], limit: 10 };
+    expect(await listKeyOwners(sql, given)).to.deep.equal(['inv_1']);
+    expect(await listKeyOwners(sql, { ...given, before: new Date(0) })).to.deep.equal([]);
   });
 
   it('is refused when it is altered, not sealed or stored under another owner', async () => {

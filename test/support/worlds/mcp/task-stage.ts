@@ -97,7 +97,7 @@ export class TaskStage {
       leases,
       sessions: this.#shared.sessions,
       clock: systemClock,
-      personal: plainPersonalData,
+      personal: plainPersonalData(),
       feed: ending as ChangeFeed,
       ids: { ...ids, newId: (prefix) => `${prefix}_${randomUUID()}` },
     } satisfies Partial<Ports> as Partial<Ports> as Ports;

@@ -121,7 +121,7 @@ describe('an invite that expires', () => {
   it('ends, unless it was sent again or accepted meanwhile', () => {
     end().then({ type: 'InviteEnded', data: { reason: 'expired' } });
     end({ type: 'InviteResent', data: { expires_at: '2026-03-09T12:00:00.000Z' } }).then();
-    end({ type: 'InviteAccepted', data: { user_id: 'usr_2' } }).then();
+    end({ type: 'InviteAccepted', data: { user_id: 'usr_2', name: null } }).then();
     end({ type: 'InviteEnded', data: { reason: 'withdrawn' } }).then();
   });
 });

@@ -25,6 +25,7 @@ describe('setUpOrganisation', () => {
       find: async (_: string, token: string) => (token === INPUT.token ? { subject: null } : null),
       take: () => Promise.resolve(null),
       takeForPassword: () => Promise.resolve(null),
+      withdraw: () => Promise.resolve(),
     };
     ports = { ...memoryPorts().ports, links };
   });

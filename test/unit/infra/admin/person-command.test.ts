@@ -19,6 +19,7 @@ describe('admin person', () => {
       find: async () => null,
       take: async () => null,
       takeForPassword: async () => null,
+      withdraw: async () => undefined,
     };
     return personCommand({ ...gateway.ports, links }, given);
   };
@@ -61,6 +62,20 @@ describe('admin person', () => {
     await run(ANN);
     const reserved = events.all.filter(({ type }) => type === 'EmailReserved').at(-1);
     expect(made).to.deep.equal([reserved?.data['owner_id']]);
+  });
+
+  it(`erases an account, and says whose last owner would be lost ${verifies('contract:12:erasure')}`, async () => {
+    await run(ANN);
+    const erase = { ...ANN, verb: 'erase', role: undefined };
+    const ann = [...gateway.ports.directory.state.people.values()].find(({ email }) => email === ANN.email);
+    expect(await run(erase)).to.equal(
+      `The account of ann@example.com is erased; the trail names it ${ann?.id ?? ''}.`,
+    );
+    expect(gateway.ports.directory.state.people.has(ann?.id ?? '')).to.equal(false);
+    expect(await refusal(erase)).to.match(/^No person has the address/);
+    expect(await refusal({ ...erase, email: 'owner@example.com' })).to.match(
+      /^The account is the last owner of Example \(org_\w+\): make another member an owner first/,
+    );
   });
 
   it('explains each mistake in a sentence', async () => {

@@ -1,0 +1,179 @@
+/**
+ * Erases an account: the person leaves every organisation, loses every credential, and the key of all that was sealed for them.
+ * The trail stays. Each step adds nothing when it was done before, so the sweeper resumes an interrupted erasure.
+ */
+import {
+  account,
+  emailKey,
+  emailReservation,
+  finishErasure,
+  releaseEmail,
+  startErasure,
+  stopErasure,
+} from '../accounts/account.ts';
+import { endSessions, openSessionsOf } from '../accounts/session.ts';
+import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
+import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { allMembershipsOf } from '../kernel/membership.ts';
+import type { MemberEntry } from '../ports/directory.ts';
+import type { Ports } from '../ports/ports.ts';
+import { requestMail } from '../system-mail/system-mail.ts';
+import { GatewayError } from '../values/errors.ts';
+import { uuidV5 } from '../values/ids.ts';
+import type { Position } from '../values/position.ts';
+import { agent, deleteAgent } from './agent.ts';
+import { organisation, type OrganisationState, removeMember } from './organisation.ts';
+import { forgetToken, token } from './token.ts';
+
+export type ErasurePorts = Pick<
+  Ports,
+  'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'secrets' | 'links' | 'leases'
+>;
+
+/**
+ * Resolves when the account is erased, or when another process erases it just now. Throws `last_owner` with the organisations
+ * that would have no owner; then the account stays, without the memberships that had ended already.
+ */
+export async function eraseAccount(
+  ports: ErasurePorts,
+  author: Author,
+  userId: string,
+): Promise<Position | null> {
+  const held = allMembershipsOf(ports.directory.state, userId);
+  const lastOf = [];
+  for (const member of held) if (await isLastOwner(ports, member)) lastOf.push(member.orgId);
+  if (lastOf.length > 0) throw lastOwner(ports, lastOf);
+  const { position } = await decideAndAppend(ports, author, account, { id: userId, decide: startErasure });
+  if (position !== null) await ports.directory.waitFor(position);
+  const ended = await resumeErasure(ports, author, userId);
+  return ended ?? position;
+}
+
+/** Accounts whose erasure began and has not ended. */
+export const listErasures = ({ directory }: Pick<Ports, 'directory'>): readonly { readonly id: string }[] =>
+  [...directory.state.people.values()].filter(({ isBeingErased }) => isBeingErased);
+
+/** Finishes an interrupted erasure, or stops it when the person became the last owner of an organisation. */
+export async function settleErasure(ports: ErasurePorts, userId: string): Promise<void> {
+  try {
+    await resumeErasure(ports, systemAuthor(ports, null), userId);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'last_owner') throw error;
+  }
+}
+
+/** One process at a time: what cannot be taken back happens only after all memberships have ended, and only once that is certain. */
+async function resumeErasure(ports: ErasurePorts, author: Author, userId: string): Promise<Position | null> {
+  const lease = await holdLease(ports.leases, `erasure-${userId}`);
+  if (lease === null) return null;
+  try {
+    const { state } = await loadAggregate(ports.events, account, userId);
+    if (state.status !== 'being_erased') return null;
+    await leaveAll(ports, author, userId);
+    await endCredentials(ports, author, userId);
+    return await forgetPerson(ports, author, { userId, lease });
+  } finally {
+    await lease.release();
+  }
+}
+
+/** Organisations the person owns come first, always in the same order: of two owners who leave at once, one gets through. */
+async function leaveAll(ports: ErasurePorts, author: Author, userId: string): Promise<void> {
+  const held = allMembershipsOf(ports.directory.state, userId).toSorted(
+    (a, b) => Number(b.role === 'owner') - Number(a.role === 'owner') || (a.orgId < b.orgId ? -1 : 1),
+  );
+  for (const { orgId } of held) {
+    try {
+      const { position } = await decideAndAppend(ports, { ...author, orgId }, organisation, {
+        id: orgId,
+        decide: (state) => leave(state, userId),
+      });
+      if (position !== null) await ports.directory.waitFor(position);
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'last_owner') throw error;
+      await stop(ports, author, userId, orgId);
+      throw lastOwner(ports, [orgId]);
+    }
+  }
+}
+
+const leave = (state: OrganisationState, userId: string): ReturnType<typeof removeMember> =>
+  state.members.has(userId) ? removeMember(state, { userId, reason: 'erased', by: { userId } }) : [];
+
+async function stop(ports: ErasurePorts, author: Author, userId: string, orgId: string): Promise<void> {
+  const { position } = await decideAndAppend(ports, author, account, {
+    id: userId,
+    decide: (state) => stopErasure(state, [orgId]),
+  });
+  if (position !== null) await ports.directory.waitFor(position);
+}
+
+async function isLastOwner({ events }: ErasurePorts, { orgId, userId }: MemberEntry): Promise<boolean> {
+  const { state } = await loadAggregate(events, organisation, orgId);
+  try {
+    leave(state, userId);
+    return false;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'last_owner') return true;
+    throw error;
+  }
+}
+
+function lastOwner({ directory: { state } }: ErasurePorts, orgIds: readonly string[]): GatewayError {
+  const organisations = orgIds.map((id) => ({ id, name: state.organisations.get(id)?.name ?? '' }));
+  const names = organisations.map(({ id, name }) => `${name} (${id})`).join(', ');
+  return new GatewayError(
+    'last_owner',
+    `The account is the last owner of ${names}: make another member an owner first, or delete the organisation.`,
+    { details: { organisations } },
+  );
+}
+
+/** Agents, tokens and sessions, in every organisation. They count no longer since the erasure began. */
+async function endCredentials(ports: ErasurePorts, author: Author, userId: string): Promise<void> {
+  const { state } = ports.directory;
+  const agents = [...state.agents.values()].filter(({ ownerId }) => ownerId === userId);
+  const principals = new Set([userId, ...agents.map(({ id }) => id)]);
+  for (const { id, orgId, principalId } of state.tokens.values()) {
+    if (!principals.has(principalId)) continue;
+    await decideAndAppend(ports, { ...author, orgId }, token, { id, decide: forgetToken });
+  }
+  for (const { id, orgId } of agents)
+    await decideAndAppend(ports, { ...author, orgId }, agent, { id, decide: deleteAgent });
+  await endSessions(ports, author, openSessionsOf(ports.directory, userId), 'account_erased');
+}
+
+/** The account's end comes last: until then the directory lists the erasure, and the sweeper resumes it. */
+async function forgetPerson(
+  ports: ErasurePorts,
+  author: Author,
+  { userId, lease }: { readonly userId: string; readonly lease: HeldLease },
+): Promise<Position | null> {
+  const email = ports.directory.state.people.get(userId)?.email ?? '';
+  // It cannot be read any longer after an interruption between the last two steps; then it was released and told before.
+  if (email !== '') {
+    await tell(ports, author, { userId, email });
+    await decideAndAppend(ports, author, emailReservation, {
+      id: emailKey(ports, email),
+      decide: (state) => releaseEmail(state, userId),
+    });
+  }
+  lease.assertHeld();
+  await ports.secrets.erasePassword(userId);
+  await ports.links.withdraw(userId);
+  await ports.personal.erase(userId);
+  const { position } = await decideAndAppend(ports, author, account, { id: userId, decide: finishErasure });
+  if (position !== null) await ports.directory.waitFor(position);
+  return position;
+}
+
+/** The address is sealed under the mail's own id, because the person's key is gone when it is sent. */
+async function tell(
+  ports: ErasurePorts,
+  author: Author,
+  { userId, email }: { readonly userId: string; readonly email: string },
+): Promise<void> {
+  const id = uuidV5('account_erased', userId);
+  const to = await ports.personal.seal(id, email);
+  await requestMail(ports, author, id, { kind: 'account_erased', user_id: null, to });
+}

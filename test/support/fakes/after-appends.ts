@@ -1,0 +1,26 @@
+/** Ports with which something happens before or after each append, before its writer continues. */
+import type { Ports } from '../../../commands/ports/ports.ts';
+
+type Happening = (stream: string) => Promise<void>;
+const nothing: Happening = () => Promise.resolve();
+
+export function aroundAppends(ports: Ports, before: Happening, after: Happening): Ports {
+  const { events: store } = ports;
+  const events: Ports['events'] = {
+    append: async (stream, expected, events) => {
+      await before(stream);
+      const appended = await store.append(stream, expected, events);
+      await after(stream);
+      return appended;
+    },
+    readStream: (stream, from) => store.readStream(stream, from),
+    readLast: (stream) => store.readLast(stream),
+    headPosition: () => store.headPosition(),
+    readAll: (after, most) => store.readAll(after, most),
+    subscribeToAll: (from, signal, filter) => store.subscribeToAll(from, signal, filter),
+  };
+  return { ...ports, events };
+}
+
+export const afterAppends = (ports: Ports, happening: Happening): Ports =>
+  aroundAppends(ports, nothing, happening);

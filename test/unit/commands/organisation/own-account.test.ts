@@ -1,0 +1,150 @@
+import { expect } from 'chai';
+import {
+  eraseAccount,
+  listErasures,
+  settleErasure,
+} from '../../../../commands/organisation/erase-account.ts';
+import { createAgent } from '../../../../commands/organisation/add-agent.ts';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
+import { deleteMe, type Me, updateMe } from '../../../../commands/organisation/own-account.ts';
+import { createOrganisation, organisation } from '../../../../commands/organisation/organisation.ts';
+import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { getMe } from '../../../../read-api/organisation/get-me.ts';
+import { afterAppends } from '../../../support/fakes/after-appends.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { InviteWorld } from '../../../support/worlds/invite-world.ts';
+
+const END = '2026-03-10T00:00:00Z';
+
+describe('the own account', () => {
+  let world: InviteWorld;
+  beforeEach(async () => {
+    world = await InviteWorld.open();
+  });
+
+  const signedIn = async (userId: string) => ({ token: await world.gateway.signIn(userId) });
+  /** An organisation that the person owns alone. */
+  const found = async (ownerId: string, name: string): Promise<string> => {
+    const orgId = world.ports.ids.newId('org');
+    const { position } = await decideAndAppend(world.ports, systemAuthor(world.ports, orgId), organisation, {
+      id: orgId,
+      decide: (state) => createOrganisation(state, { name, ownerId }),
+    });
+    await world.ports.directory.waitFor(position ?? 0n);
+    return orgId;
+  };
+
+  it(`is read and changed by its person ${verifies('contract:17:users-me', 'contract:17:route-users-me')}`, async () => {
+    const ann = await world.member('approver', 'ann@example.net');
+    const own = await signedIn(ann);
+    const me = await world.gateway.call<Me>(getMe, {}, own);
+    expect(me).to.deep.equal({
+      id: ann,
+      name: 'A approver',
+      email: 'ann@example.net',
+      is_verified: true,
+      notifications: 'each',
+      organisations: [{ id: world.orgId, name: 'Example', role: 'approver' }],
+      created_at: me.created_at,
+    });
+    const change = { name: 'Ann', notifications: 'digest' };
+    expect(await world.gateway.call<Me>(updateMe, change, own)).to.deep.equal({ ...me, ...change });
+    expect(world.state.people.get(ann)).to.include({ name: 'Ann', notifications: 'digest' });
+    expect(await rejection(world.gateway.call(getMe, {}))).to.include({ code: 'insufficient_scope' });
+    expect(await rejection(world.gateway.call(updateMe, { name: '' }, own))).to.include({
+      code: 'invalid_request',
+    });
+  });
+
+  it(`is erased with everything that hung on it ${verifies('contract:17:erase-account', 'contract:12:erasure')}`, async () => {
+    const ann = await world.member('admin', 'ann@example.net');
+    const own = await signedIn(ann);
+    const agent = await world.gateway.call<{ id: string }>(createAgent, { name: 'Bot' }, own);
+    for (const principal_id of [ann, agent.id]) {
+      const wanted = {
+        name: 'One',
+        surface: 'rest',
+        scopes: ['messages:read'],
+        expires_at: END,
+        principal_id,
+      };
+      await world.gateway.call(createToken, wanted, own);
+    }
+    await world.ports.secrets.savePassword(ann, 'any' as never);
+    await world.links.make('password', ann, null);
+    await world.gateway.call(deleteMe, {}, own);
+    const { people, agents, tokens, members, personSessions } = world.state;
+    for (const entries of [people, personSessions]) expect(entries.has(ann)).to.equal(false);
+    expect([...agents.values()].filter(({ ownerId }) => ownerId === ann)).to.deep.equal([]);
+    const ofAnn = (id: string) => id === ann || id === agent.id;
+    expect([...tokens.values()].filter(({ principalId }) => ofAnn(principalId))).to.deep.equal([]);
+    expect(members.has(`${world.orgId}/${ann}`)).to.equal(false);
+    expect(await world.ports.secrets.verifyPassword(ann, 'any')).to.equal(null);
+    expect(await world.links.find('password', 'link-1')).to.equal(null);
+    await expectNothingOpens(ann);
+    const again = await world.member('member', 'ann@example.net');
+    expect(again).not.to.equal(ann);
+  });
+
+  /** Every text in the log that was sealed for the person. */
+  async function expectNothingOpens(userId: string): Promise<void> {
+    const sealed = JSON.stringify(world.gateway.events.all.map(({ data }) => data)).match(
+      new RegExp(`sealed:${userId}:[^"]*`, 'g'),
+    );
+    expect(sealed?.length).to.be.greaterThan(1);
+    for (const text of sealed ?? []) expect(await world.ports.personal.open(text as never)).to.equal(null);
+  }
+
+  it('sends its person a mail, with the address sealed for that mail', async () => {
+    const ann = await world.member('member', 'ann@example.net');
+    await eraseAccount(world.ports, systemAuthor(world.ports, null), ann);
+    const [mail] = world.gateway.events.all.filter(({ type }) => type === 'SystemMailRequested');
+    expect(mail?.data).to.deep.equal({
+      kind: 'account_erased',
+      user_id: null,
+      to: `sealed:${mail?.streamName.replace('systemMail-', '') ?? ''}:ann@example.net`,
+    });
+  });
+
+  it('is not erased while an organisation would lose its last owner', async () => {
+    const ann = await world.member('member', 'ann@example.net');
+    const orgId = await found(ann, 'Own Ltd');
+    const before = world.gateway.events.all.length;
+    const refused = await rejection(eraseAccount(world.ports, systemAuthor(world.ports, null), ann));
+    expect(refused).to.deep.include({
+      code: 'last_owner',
+      details: { organisations: [{ id: orgId, name: 'Own Ltd' }] },
+    });
+    expect(world.gateway.events.all.length).to.equal(before);
+    await world.member('owner', 'bea@example.net', orgId);
+    await eraseAccount(world.ports, systemAuthor(world.ports, null), ann);
+    expect(world.state.people.has(ann)).to.equal(false);
+  });
+
+  it('stays when its person becomes a last owner meanwhile, and can be erased later', async () => {
+    const ann = await world.member('member', 'ann@example.net');
+    const orgId = await found(ann, 'Own Ltd');
+    const bea = await world.member('owner', 'bea@example.net', orgId);
+    const author = systemAuthor(world.ports, null);
+    const meanwhile = afterAppends(world.ports, async (stream) => {
+      if (stream === `account-${ann}` && world.roleOf(bea, orgId) !== undefined)
+        await eraseAccount(world.ports, author, bea);
+    });
+    expect(await rejection(eraseAccount(meanwhile, author, ann))).to.include({
+      code: 'last_owner',
+    });
+    expect(listErasures(world.ports)).to.deep.equal([]);
+    expect(world.state.people.get(ann)?.isBeingErased).to.equal(false);
+    expect(world.roleOf(ann, orgId)).to.equal('owner');
+    await world.member('owner', 'cleo@example.net', orgId);
+    await eraseAccount(world.ports, author, ann);
+    expect(world.state.people.has(ann)).to.equal(false);
+  });
+
+  it('is left alone by the sweeper when nothing began', async () => {
+    const ann = await world.member('member');
+    await settleErasure(world.ports, ann);
+    expect(world.state.people.has(ann)).to.equal(true);
+  });
+});
