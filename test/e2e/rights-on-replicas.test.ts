@@ -153,7 +153,7 @@ describe('a change of rights on one replica', function () {
   const appendRole = async (role: 'owner' | 'member'): Promise<void> => {
     const store = openEventStore({ url: readRunFile(set.dataDir)?.eventstore_url ?? '', log: silentLog });
     const { org_id: orgId, user_id } = set.tokens;
-    const fact = { type: 'MemberAdded', data: { user_id, role } } as const;
+    const fact = { type: 'MemberRoleChanged', data: { user_id, role } } as const;
     await happened(store, `organisation-${orgId}`, [fact], sampleAuthor(orgId));
     await store.close();
   };
