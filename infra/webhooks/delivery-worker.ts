@@ -1,33 +1,33 @@
 /** Makes the attempts that are due: claims them, sends each, and records how it ended (`contract.md` 11). */
 import { type Author, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
-import type { WebhookRequest, WebhookResponse } from '../../commands/ports/webhook-port.ts';
+import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
-import { disableEndpoint, hasOnlyFailed } from '../../commands/webhooks/disable-endpoint.ts';
+import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
 import { endedEntry } from '../../commands/webhooks/ended-entry.ts';
 import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
-import { mayBeTold } from '../../commands/webhooks/may-be-told.ts';
-import { afterResponse, GONE } from '../../commands/webhooks/next-attempt.ts';
-import { requestTarget } from '../../commands/webhooks/request-target.ts';
+import { afterResponse } from '../../commands/webhooks/next-attempt.ts';
 import { DUE_CHANNEL } from '../../projections/webhooks.ts';
 import { repeat } from '../concurrency/repeat.ts';
 import { KeyedBackoff } from '../concurrency/backoff.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { listen } from '../postgres/listen.ts';
 import { answered, cancelled, interrupted } from './attempt-outcome.ts';
 import { type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
 import type { DeliveryStream } from './delivery-log.ts';
-import { payloadBody, withheldBody } from './payload-bytes.ts';
 import { CONNECTIONS } from './post-webhook.ts';
+import { prepareRequest } from './prepare-request.ts';
+import { reasonToDisable } from './reason-to-disable.ts';
 
 export interface DeliveryWorkerParts {
   readonly ports: Ports;
   readonly deliveryLog: DeliveryStream;
   /** Postgres itself, for LISTEN. */
   readonly directUrl: string;
-  /** Attempts at once. */
+  /** Requests at once. */
   readonly concurrency: number;
   readonly metrics?: Pick<Metrics, 'webhookAttempted'>;
 }
@@ -40,14 +40,16 @@ const BETWEEN_PASSES_MS = 40;
 const MOST_RECORDING = 2_000;
 /** Of all attempts, while other organisations wait. */
 const SHARE_OF_ONE_ORGANISATION = 1 / 4;
+/** A claim without a place among the requests by then is given back: its endpoint may have changed. */
+const PLACE_WITHIN_MS = 1_000;
 /** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
 const PAUSES = { firstMs: 1_000, mostMs: 60_000 };
 const AGAIN_AFTER_MS = 1_000;
 /** After the deadline of the attempts under way, for their outcomes. */
 const RECORD_WITHIN_MS = 5_000;
 
-interface Prepared {
-  readonly request: WebhookRequest;
+interface Sent {
+  readonly response: WebhookResponse;
   readonly withheld: boolean;
 }
 
@@ -57,8 +59,11 @@ export class DeliveryWorker {
   readonly #pauses: KeyedBackoff;
   readonly #wake = new WakeSignal();
   readonly #underWay = new Map<string, { readonly claim: Claim; readonly ended: Promise<void> }>();
+  readonly #places: Semaphore;
   /** Of those under way, the ones whose request has ended. */
   #recording = 0;
+  /** Requests that ended since the last pass began: about as many end during the next one. */
+  #endedRequests = 0;
   #passedAt = -Infinity;
   /** Aborted when something due was told since the last pass began, or when the work ends. */
   #told = new AbortController();
@@ -66,17 +71,20 @@ export class DeliveryWorker {
   readonly #recorded = new Set<string>();
   readonly #released = new Set<string>();
   readonly #authors = new Map<string | null, Author>();
+  #isAskedToEnd = false;
   #isEnding = false;
 
   constructor(parts: DeliveryWorkerParts) {
     const { sql, events, log, leases, clock } = parts.ports;
     this.#parts = parts;
+    this.#places = new Semaphore(parts.concurrency);
     this.#claims = new DeliveryClaims({ sql, events, log, runId: leases.runId });
     this.#pauses = new KeyedBackoff(clock, PAUSES);
   }
 
+  /** Requests under way. */
   get inFlight(): number {
-    return this.#underWay.size;
+    return this.#underWay.size - this.#recording - this.#places.waiting;
   }
 
   /** For how long something that is due has waited. */
@@ -92,34 +100,45 @@ export class DeliveryWorker {
       this.#told.abort();
       this.#wake.ring();
     };
-    signal.addEventListener('abort', wake, { once: true });
+    const end = (): void => {
+      this.#isAskedToEnd = true;
+      wake();
+    };
+    signal.addEventListener('abort', end, { once: true });
     const listening = listen({ directUrl, channel: DUE_CHANNEL, clock, log, onNotification: wake }, signal);
     const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
     await repeat(loop, async () => {
       const restMs = this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs();
-      if (restMs > 0) await clock.sleep(restMs, this.#told.signal);
+      // While claims wait for a place, more of them are in no hurry.
+      const cut = this.#places.waiting > 0 ? signal : this.#told.signal;
+      if (restMs > 0) await clock.sleep(restMs, cut);
       this.#told = new AbortController();
-      this.#passedAt = clock.elapsedMs();
-      await this.pass(signal);
+      await this.pass().finally(() => {
+        this.#passedAt = clock.elapsedMs();
+      });
     });
     await this.#end();
     await listening;
   }
 
   /** Claims what is due and begins it. Throws `store_unavailable`. */
-  async pass(signal?: AbortSignal): Promise<void> {
+  async pass(): Promise<void> {
     const { ports, deliveryLog, concurrency } = this.#parts;
-    const requests = this.#underWay.size - this.#recording;
-    const room = Math.min(concurrency - requests, MOST_RECORDING - this.#recording - this.#recorded.size);
+    // Some are claimed ahead, so that no place is empty until the next pass.
+    const ahead = Math.min(concurrency, this.#endedRequests);
+    this.#endedRequests = 0;
+    const begun = this.#underWay.size - this.#recording;
+    const unseen = this.#recording + this.#recorded.size;
+    const room = Math.min(concurrency + ahead - begun, MOST_RECORDING - unseen);
     this.#authors.clear();
-    const isReady = !this.#isEnding && !deliveryLog.isAway && ports.directory.isCurrent;
+    const isReady = !this.#isAskedToEnd && !deliveryLog.isAway && ports.directory.isCurrent;
     if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
     try {
       const claims = await this.#claims.take({
         ...this.#times(),
         recorded: [...this.#recorded],
         released: [...this.#released],
-        limit: isReady && signal?.aborted !== true ? room : 0,
+        limit: isReady ? room : 0,
         underWay: [...this.#underWay.values()].map(({ claim }) => claim),
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
@@ -129,7 +148,8 @@ export class DeliveryWorker {
         this.#recorded.delete(id);
         this.#released.delete(id);
       }
-      for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim));
+      const until = AbortSignal.timeout(PLACE_WITHIN_MS);
+      for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim, until));
       for (const claim of claims.interrupted)
         this.#begin(claim, () => this.#record(claim, interrupted(claim, ports.clock.now())));
       for (const claim of claims.expired)
@@ -169,54 +189,46 @@ export class DeliveryWorker {
     this.#underWay.set(id, { claim, ended });
   }
 
-  async #attempt(claim: Claim): Promise<void> {
-    const { ports } = this.#parts;
+  /** Sends the request as soon as there is a place for it. */
+  async #attempt(claim: Claim, until: AbortSignal): Promise<void> {
     const { delivery, endpoint } = claim;
-    let prepared: Prepared | 'rights_gone' | null;
-    try {
-      prepared = await this.#prepare(claim);
-    } catch (error) {
-      ports.log.warn('webhooks: attempt put off', { endpoint_id: endpoint.id, error: String(error) });
-      prepared = null;
-    }
-    if (prepared === 'rights_gone' && (await this.#disable(claim, 'rights_gone'))) {
+    const send = async () => (this.#isAskedToEnd ? null : await this.#send(claim));
+    const sent = await this.#places.run(send, until);
+    if (sent === null) {
+      this.#released.add(delivery.id);
+    } else if (sent === 'rights_gone' && (await this.#disable(claim, 'rights_gone'))) {
       await this.#record(claim, cancelled(claim, 'endpoint_disabled'));
-      return;
-    }
-    // Another person stands for the endpoint since it was claimed; or without the lease another run may have taken it over.
-    if (prepared === 'rights_gone' || prepared === null || !ports.leases.isHeld(this.#lease)) {
+    } else if (sent === 'rights_gone' || sent === 'not_sent') {
+      // With the rights gone: another person stands for the endpoint since it was claimed.
       this.#released.add(delivery.id);
       this.#pauses.failed(endpoint.id);
-      return;
+    } else {
+      this.#recording += 1;
+      this.#wake.ring();
+      await this.#settle(claim, sent).finally(() => {
+        this.#recording -= 1;
+      });
     }
+  }
+
+  async #send(claim: Claim): Promise<Sent | 'rights_gone' | 'not_sent'> {
+    const { ports, metrics } = this.#parts;
+    const prepared = await prepareRequest(ports, claim);
+    // Without the lease another run may have taken it over.
+    if (prepared === null || !ports.leases.isHeld(this.#lease)) return 'not_sent';
+    if (prepared === 'rights_gone') return prepared;
     const response = await ports.webhookSender.post(prepared.request);
-    this.#parts.metrics?.webhookAttempted({
+    this.#endedRequests += 1;
+    metrics?.webhookAttempted({
       outcome: response.error ?? 'succeeded',
       seconds: response.durationMs / 1_000,
     });
-    this.#recording += 1;
-    this.#wake.ring();
-    await this.#settle(claim, response, prepared.withheld).finally(() => {
-      this.#recording -= 1;
-    });
+    return { response, withheld: prepared.withheld };
   }
 
-  /** Throws when something is missing that may come back: then nothing is sent yet. */
-  async #prepare({ delivery, endpoint: { id, state } }: Claim): Promise<Prepared | 'rights_gone'> {
+  async #settle(claim: Claim, { response, withheld }: Sent): Promise<void> {
     const { ports } = this.#parts;
-    const now = ports.clock.now();
-    const person = { orgId: delivery.orgId ?? '', personId: state.rightsOf };
-    const verdict = mayBeTold(ports.directory.state, person, delivery, now);
-    if (verdict === 'rights_gone') return verdict;
-    const target = await requestTarget(ports, id, state);
-    if (target === null) return 'rights_gone';
-    const withheld = verdict === 'withheld';
-    const body = withheld ? withheldBody(delivery) : await payloadBody(ports, delivery, state.payload);
-    return { request: { endpointId: id, ...target, id: delivery.eventId, body }, withheld };
-  }
-
-  async #settle(claim: Claim, response: WebhookResponse, withheld: boolean): Promise<void> {
-    const { clock, personal, server } = this.#parts.ports;
+    const { clock, personal, server } = ports;
     const { state } = claim.endpoint;
     const now = clock.now();
     const timing = { times: server.webhookTimes, now, chance: Math.random() };
@@ -225,7 +237,7 @@ export class DeliveryWorker {
       response.excerpt === '' || state.createdBy === null
         ? null
         : await this.#lasting(() => personal.seal(state.createdBy ?? '', response.excerpt));
-    const reason = await this.#reasonToDisable(claim, response, now);
+    const reason = await this.#lasting(() => reasonToDisable(ports, claim, response, now));
     // First: no attempt is to follow one after which the endpoint is disabled. It is not when a person changed it meanwhile.
     const isDisabled = reason !== null && (await this.#disable(claim, reason));
     const next = isDisabled ? null : following.next;
@@ -233,19 +245,6 @@ export class DeliveryWorker {
       claim,
       answered(claim, response, { ...following, next, response_excerpt: excerpt, withheld }),
     );
-  }
-
-  async #reasonToDisable(
-    { endpoint: { id, health } }: Claim,
-    { status, httpStatus }: WebhookResponse,
-    now: Date,
-  ): Promise<DisableReason | null> {
-    if (status === 'succeeded') return null;
-    if (httpStatus === GONE) return 'gone';
-    const { ports } = this.#parts;
-    const before = new Date(now.getTime() - ports.server.webhookTimes.disableAfterMs);
-    if (health.firstFailureAt === null || new Date(health.firstFailureAt) >= before) return null;
-    return (await this.#lasting(() => hasOnlyFailed(ports, id, before))) ? 'failing' : null;
   }
 
   /** True when nothing more is sent to the endpoint. */
