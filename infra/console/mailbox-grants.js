@@ -7,7 +7,7 @@ import { foreign } from './foreign-text.js';
 import { changeGrant, endGrant, giveGrant, listGrants } from './mailbox-routes.js';
 import { NEXT } from './mailbox-wording.js';
 import { exactTime } from './times.js';
-import { presetField, presetOf, rightsText } from './token-presets.js';
+import { changePresetField, presetField, presetIn, rightsText } from './token-presets.js';
 
 /** @import { Grant, GrantTerms, Mailbox } from './setup-payloads.d.ts' */
 /** @typedef {import('./names.js').Names} Names */
@@ -108,7 +108,7 @@ export class GrantList {
       title: 'Change the grant',
       content: [
         h('p', { class: 'dialog-what' }, foreign(this.#names.nameOf(grant.principal.id))),
-        presetField(presetOf(grant.scopes)?.value ?? ''),
+        changePresetField(grant.scopes),
         endField(grant.expires_at),
       ],
       confirm: 'Change the grant',
@@ -173,5 +173,5 @@ const endField = (until) =>
  */
 function termsIn(form) {
   const ends = textIn(form, 'ends');
-  return { preset: textIn(form, 'preset'), expires_at: ends === '' ? null : `${ends}T23:59:59Z` };
+  return { ...presetIn(form), expires_at: ends === '' ? null : `${ends}T23:59:59Z` };
 }

@@ -113,7 +113,14 @@ class MailboxPage {
     return [
       ...(loginOf(this.#mailbox) !== null && state === 'pending' ? [this.#authorizeButton()] : []),
       this.#testButton(),
-      h('a', { class: 'button plain', href: `#/mailboxes/${id}/reconnect` }, 'Reconnect'),
+      h(
+        'a',
+        {
+          class: `button ${state === 'auth_failed' ? 'primary' : 'plain'}`,
+          href: `#/mailboxes/${id}/reconnect`,
+        },
+        'Reconnect',
+      ),
       this.#do.button(isPaused ? 'Resume' : 'Pause', 'plain', () => this.#change(isPaused ? resume : pause)),
       this.#do.button('Remove…', 'danger', () => this.#remove()),
     ];

@@ -1,6 +1,7 @@
 /** Presets in words: what whoever has one may do (`contract.md` 3). */
 import { radios } from './choices.js';
 import { h } from './dom.js';
+import { textIn } from './fields.js';
 
 const READ = ['messages:read', 'messages:body', 'attachments:read', 'folders:read', 'drafts:read'];
 const ASK = ['approvals:request', 'approvals:commit', 'approvals:cancel'];
@@ -52,16 +53,47 @@ export const PRESETS = [
   },
 ];
 
+/** What whoever connects a mailbox holds on it. */
+export const EVERYTHING = [
+  ...new Set(PRESETS.flatMap(({ scopes }) => scopes)),
+  'messages:raw',
+  'folders:manage',
+];
+
 /** @param {string} chosen */
 export const presetField = (chosen) => radios('preset', 'What it may do', PRESETS, chosen);
 
+const AS_IT_IS = 'as-it-is';
+
 /**
- * The scopes on mailboxes as a preset; others are counted, and listed on demand.
+ * What is held now, and the presets; what fits no preset can stay as it is.
+ * @param {readonly string[]} scopes
+ */
+export function changePresetField(scopes) {
+  const held = presetOf(scopes)?.value;
+  if (held !== undefined) return presetField(held);
+  const choices = [{ value: AS_IT_IS, label: 'As it is now' }, ...PRESETS];
+  return radios('preset', 'What it may do', choices, AS_IT_IS);
+}
+
+/**
+ * The chosen preset as part of a request; nothing for what stays as it is.
+ * @param {FormData} values
+ * @returns {{ preset?: string }}
+ */
+export function presetIn(values) {
+  const preset = textIn(values, 'preset');
+  return preset === AS_IT_IS ? {} : { preset };
+}
+
+/**
+ * The scopes of a grant or token as a preset; others are counted, and listed on demand.
  * @param {readonly string[]} scopes
  */
 export function rightsText(scopes) {
   const preset = presetOf(scopes);
   if (preset !== null) return preset.label;
+  if (EVERYTHING.every((scope) => scopes.includes(scope))) return 'Everything';
   return h(
     'details',
     null,

@@ -6,68 +6,21 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
 import { newSetUpLink } from '../../commands/organisation/found-organisation.ts';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { silentLog } from '../support/fakes/silent-log.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import { Keyboard } from '../support/servers/keyboard.ts';
 import { dnsServer, type DnsServer } from '../support/servers/dns-server.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
 import { MailRelay } from '../support/servers/mail-relay.ts';
-import { lowContrasts, namelessControls } from '../support/servers/page-checks.ts';
+import { checkNarrow, WIDE } from '../support/servers/narrow-page.ts';
 import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
 import { eventually, type Json } from '../support/worlds/gateway.ts';
 import { PERSON_PASSWORD } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
-
-const NARROW = { width: 360, height: 740 };
-const WIDE = { width: 1280, height: 900 };
-const NAME_OF_FOCUS = `(() => {
-  const { activeElement: at } = document;
-  return (at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent).trim();
-})()`;
-const MOST_TABS = 60;
-
-/** A person without a pointing device. */
-class Keyboard {
-  readonly page: Page;
-
-  constructor(page: Page) {
-    this.page = page;
-  }
-
-  /** Presses Tab until a control with this name has the focus. */
-  async to(name: string | RegExp): Promise<void> {
-    const seen: string[] = [];
-    for (let presses = 0; presses < MOST_TABS; presses += 1) {
-      const focused: string = await this.page.evaluate(NAME_OF_FOCUS);
-      if (typeof name === 'string' ? focused === name : name.test(focused)) return;
-      seen.push(focused);
-      await this.page.keyboard.press('Tab');
-    }
-    throw new Error(`Tab never reached ${String(name)}, only ${seen.join(' | ')}`);
-  }
-
-  async press(name: string | RegExp): Promise<void> {
-    await this.to(name);
-    await this.page.keyboard.press('Enter');
-  }
-
-  /** Replaces the text of a field. */
-  async fill(name: string | RegExp, text: string): Promise<void> {
-    await this.to(name);
-    await this.page.keyboard.press('ControlOrMeta+a');
-    await this.page.keyboard.type(text);
-  }
-
-  /** Chooses the option of a select that begins with this text. */
-  async choose(name: string, option: string): Promise<void> {
-    await this.to(name);
-    await this.page.keyboard.type(option);
-  }
-}
 
 describe('getting started in the console', function () {
   this.timeout(90_000);
@@ -124,19 +77,7 @@ describe('getting started in the console', function () {
   const open = async (path: string): Promise<void> => {
     await person.page.goto(`${gateway.baseUrl}/console${path}`);
   };
-  /** In both schemes at 360 px: contrast, names of controls, no scrolling sideways. Then wide again. */
-  const check = async (): Promise<void> => {
-    const { page } = person;
-    await page.setViewportSize(NARROW);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      expect(await page.evaluate('document.documentElement.scrollWidth'), page.url()).to.equal(NARROW.width);
-      expect(await namelessControls(page)).to.deep.equal([]);
-      expect(await lowContrasts(page)).to.deep.equal([]);
-    }
-    await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
-    await page.setViewportSize(WIDE);
-  };
+  const check = () => checkNarrow(person.page);
 
   it(`leads a new owner from the set-up link to the first step ${verifies('contract:18:console-start')}`, async () => {
     await person.page.goto(await newSetUpLink(gateway.ports));
