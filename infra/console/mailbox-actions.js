@@ -65,7 +65,7 @@ export async function reconnectView({ signal }, id, query) {
   const form = formOf(
     [
       signInFields({
-        username: mailbox.email,
+        username: login === null ? null : mailbox.email,
         logins: login === null ? [] : [login, ...others.filter((each) => each !== login)],
         provider: null,
       }),
@@ -99,7 +99,8 @@ export async function reconnectView({ signal }, id, query) {
 async function reconnect(mailbox, { imap, smtp, auth }, keyOf) {
   const sameHosts = isSame(imap, mailbox.imap) && isSame(smtp, mailbox.smtp);
   if (sameHosts && auth.type === 'password' && mailbox.auth_type === 'password') {
-    const body = { username: auth.username, password: auth.password };
+    const { username, password } = auth;
+    const body = username === '' ? { password } : { username, password };
     await storeCredentials(mailbox.id, body, keyOf(body));
     return;
   }

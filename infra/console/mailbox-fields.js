@@ -54,11 +54,7 @@ export function hostFields(protocol, hosts) {
           'select',
           { id, name: `${protocol}_security`, 'aria-label': `${protocol.toUpperCase()} security` },
           Object.entries(SECURITIES).map(([value, text]) =>
-            h(
-              'option',
-              { value, selected: value === chosen },
-              text === 'not encrypted' ? 'None (loopback only)' : text,
-            ),
+            h('option', { value, selected: value === chosen }, value === 'none' ? 'None, on loopback' : text),
           ),
         ),
       ),
@@ -81,8 +77,9 @@ const PASSWORD = 'password';
 
 /**
  * A password, or an authorization at a provider: the first of `logins` is chosen. Fields that are not shown are not required.
- * @param {{ username: string, logins: readonly ProviderLogin['provider'][], provider: string | null }} given
- *   `provider`: who has the mailbox, as autodiscovery names it
+ * @param {{ username: string | null, logins: readonly ProviderLogin['provider'][], provider: string | null }} given
+ *   `username`: null where one is stored, which stays unless another is given; `provider`: who has the mailbox, as
+ *   autodiscovery names it
  */
 export function signInFields({ username, logins, provider }) {
   const fields = passwordFields(username, provider);
@@ -98,25 +95,34 @@ export function signInFields({ username, logins, provider }) {
   const inputs = fields.flatMap((each) => [...each.querySelectorAll('input')]);
   const require = () => {
     const chosen = element.querySelector('input:checked')?.getAttribute('value');
-    for (const input of inputs) input.required = chosen === PASSWORD;
+    for (const input of inputs)
+      input.required = chosen === PASSWORD && (username !== null || input.name !== USER_NAME);
   };
   element.addEventListener('change', require);
   require();
   return element;
 }
 
+const USER_NAME = 'username';
+
 /**
- * @param {string} username
+ * @param {string | null} username
  * @param {string | null} provider
  */
 const passwordFields = (username, provider) => [
-  field('username', 'User name', {
-    value: username,
-    maxlength: 320,
-    spellcheck: 'false',
-    autocapitalize: 'none',
-    autocomplete: 'off',
-  }),
+  field(
+    USER_NAME,
+    'User name',
+    {
+      value: username,
+      required: username !== null,
+      maxlength: 320,
+      spellcheck: 'false',
+      autocapitalize: 'none',
+      autocomplete: 'off',
+    },
+    username === null ? 'Empty: the one that is stored. Other servers need it again.' : undefined,
+  ),
   passwordField(
     'mail_password',
     'Password of the mailbox',
@@ -143,7 +149,7 @@ export function signInWith(values) {
   if (way === 'google' || way === 'microsoft') return { type: 'oauth2', provider: way };
   return {
     type: 'password',
-    username: textIn(values, 'username'),
+    username: textIn(values, USER_NAME).trim(),
     password: textIn(values, 'mail_password'),
   };
 }

@@ -1,5 +1,5 @@
 /** The signed-in person, and the names of ids that answers have provided; an unknown id is shown itself. */
-import { listAgents } from './agent-routes.js';
+import { listAgents, listMembers } from './agent-routes.js';
 import { readIdentity, readSession } from './routes.js';
 import { isRoadDone } from './start-road.js';
 
@@ -51,8 +51,12 @@ export class Names {
    * @param {AbortSignal} signal
    */
   async learnPrincipals(signal) {
-    const { items } = await listAgents(signal);
-    this.#agents = items.map(({ id, name }) => [id, name]);
+    const [agents, members] = await Promise.all([
+      listAgents(signal),
+      this.may('members:manage') ? listMembers(signal) : { items: [] },
+    ]);
+    this.#agents = agents.items.map(({ id, name }) => [id, name]);
+    this.#members = members.items.map(({ id, name }) => [id, name]);
     for (const [id, name] of [...this.#agents, ...this.#members]) this.#names.set(id, name);
   }
 

@@ -85,6 +85,7 @@ function restCalls(token, mailboxId) {
   if (mailboxId === null) return `${api}\ncurl -H "Authorization: Bearer $TOKEN" $API/identity`;
   return [
     api,
-    `curl -H "Authorization: Bearer $TOKEN" "$API/mailboxes/${mailboxId}/messages?limit=1&include_body=text"`,
+    `curl -H "Authorization: Bearer $TOKEN" \\`,
+    `  "$API/mailboxes/${mailboxId}/messages?limit=1&include_body=text"`,
   ].join('\n');
 }

@@ -1,6 +1,8 @@
 /** Mailboxes, grants, agents and tokens in a real browser and by keyboard, before a real gateway and Dovecot. */
+import dns from 'node:dns';
 import { expect } from 'chai';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import { dnsServer, type DnsServer } from '../support/servers/dns-server.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { Keyboard } from '../support/servers/keyboard.ts';
 import { checkNarrow, WIDE } from '../support/servers/narrow-page.ts';
@@ -19,10 +21,15 @@ describe('mailboxes, agents and tokens in the console', function () {
   let keys: Keyboard;
   let owner: SignedInPerson;
   let mailboxId: string;
+  let names: DnsServer;
+  const servers = dns.getServers();
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
     browser = await requireBrowser(this);
+    const hosted = [{ type: 'MX', priority: 1, host: 'aspmx.l.google.com' }] as const;
+    names = await dnsServer({ 'hosted.example': hosted });
+    dns.setServers([names.address]);
     gateway = await startTestGateway();
     mailboxId = await gateway.addMailbox(dovecot.imap(), 'anna');
     owner = await signInOwner(gateway);
@@ -32,6 +39,8 @@ describe('mailboxes, agents and tokens in the console', function () {
     await signIn(person, owner.email);
   });
   after(async () => {
+    dns.setServers(servers);
+    await names[Symbol.asyncDispose]();
     await browser.close();
     await gateway.stop();
     await dovecot.dispose();
@@ -144,6 +153,31 @@ describe('mailboxes, agents and tokens in the console', function () {
     await heading('anna@example.com');
     await badge('Connected');
     await page.getByRole('list', { name: 'Incoming mail (IMAP)' }).getByText('Ready: done').waitFor();
+  });
+
+  it(`offers the provider of an address, and says what to do where the gateway is not registered there ${verifies('contract:18:console-mailboxes', 'contract:18:console-errors')}`, async () => {
+    const { page } = person;
+    await open('#/mailboxes');
+    await keys.press('Connect a mailbox');
+    await heading('Connect a mailbox');
+    await keys.fill('Address of the mailbox', 'anna@hosted.example');
+    await page.keyboard.press('Enter');
+    await page.getByText('These are the servers of the provider that takes your mail.').waitFor();
+    expect(await page.getByRole('radio', { name: /^With Google/ }).isChecked()).to.equal(true);
+    expect(await page.getByLabel('Password of the mailbox').isVisible()).to.equal(false);
+    await check();
+    await keys.press('Connect the mailbox');
+    await page.getByText('The operator has not registered this gateway with the provider.').waitFor();
+    await page.getByRole('radio', { name: 'With a password' }).focus();
+    await page.keyboard.press('Space');
+    await page.getByText('Google wants an app password').waitFor();
+    await keys.press('Another address');
+    await keys.fill('Address of the mailbox', 'anna@unknown.example');
+    await page.keyboard.press('Enter');
+    await page.getByText('No servers were found.').waitFor();
+    expect(await page.evaluate('document.activeElement.name')).to.equal('imap_host');
+    await check();
+    expect((await read('/mailboxes')).items).to.have.length(1);
   });
 
   it(`makes, renames, hands over and deletes an agent ${verifies('contract:18:console-tokens')}`, async () => {

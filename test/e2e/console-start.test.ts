@@ -129,7 +129,6 @@ describe('getting started in the console', function () {
     await keys.press('Correct the settings');
     await heading('Reconnect the mailbox');
     await check();
-    await keys.fill('User name', 'anna');
     await keys.fill('Password of the mailbox', PASSWORD);
     await page.keyboard.press('Enter');
     await heading('Getting started');

@@ -47,8 +47,8 @@ describe('docs/first-mailbox.md', function () {
     const PATH = [dirname(process.execPath), process.env['PATH']].join(':');
     const { stdout } = await run('bash', ['-euc', calls], { env: { PATH } });
     const [grant, operation] = stdout.trim().split('\n') as [string, string];
-    expect((JSON.parse(grant) as Json).principal.kind).to.equal('agent');
-    expect(JSON.parse(operation) as Json, operation).to.include({ status: 'completed' });
+    expect((JSON.parse(grant)).principal.kind).to.equal('agent');
+    expect(JSON.parse(operation), operation).to.include({ status: 'completed' });
     const archived = await withClient(dovecot.imap(), 'anna', async (client) => {
       const { messages } = await client.status('Archive', { messages: true });
       return messages;
