@@ -83,10 +83,10 @@ describe('mailboxes, agents and tokens in the console', function () {
     await heading('Change the grant', 2);
     await page.getByLabel('Read and sort').focus();
     await page.keyboard.press('ArrowUp');
-    await page.keyboard.press('ArrowUp');
     await keys.fill('Ends on', '12312030');
     await page.keyboard.press('Enter');
     await row.getByText('Until 2030-12-31 23:59:59 UTC').waitFor();
+    await row.getByText('Read', { exact: true }).waitFor();
     expect((await grants()).find(({ principal }) => principal.kind === 'agent')).to.include({
       expires_at: '2030-12-31T23:59:59.000Z',
     });
