@@ -96,7 +96,8 @@ describe('the places of a worker that delivers webhooks', function () {
       opened += 1;
       return await openSample(sealed);
     };
-    const personal = { open, seal: () => Promise.reject(new Error('nothing is sealed')) };
+    const seal = () => Promise.reject(new Error('nothing is sealed'));
+    const personal = { open, seal, erase: () => Promise.resolve() };
     world.run({ ports: { ...sender.ports, personal } });
     await eventually(() => sender.posted.length === PLACES);
     expect(opened).to.equal(ENDPOINTS.length);
