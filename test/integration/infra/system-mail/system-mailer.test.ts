@@ -101,6 +101,17 @@ describe('the mail server of the gateway', () => {
     server = await ScriptedSmtp.start();
   });
 
+  it('gets neither credentials nor a mail without STARTTLS, unless it is on this machine or the setting says so', async () => {
+    // Reaches this machine, by an address that does not say so.
+    const error = await failure('0.0.0.0', 'user:secret@');
+    expect(error).to.include({ isFinal: false });
+    expect(server.sent('STARTTLS')).to.have.length(1);
+    expect([...server.sent('AUTH'), ...server.sent('MAIL')]).to.deep.equal([]);
+    const smtpUrl = `smtp://0.0.0.0:${String(server.port)}?tls=off`;
+    await openSystemMailer({ ...BASE, smtpUrl }).send(MAIL);
+    expect(server.accepted).to.have.length(1);
+  });
+
   it('gets nothing with a certificate that no authority vouches for', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-tls-'));
     const { certificateFile, keyFile } = await selfSigned(folder);
