@@ -73,6 +73,7 @@ import { resolveOperation } from './operations/resolve-route.ts';
 import { getAgent, listAgents } from './organisation/list-agents.ts';
 import { getOrganisation } from './organisation/get-organisation.ts';
 import { getMember, listMembers } from './organisation/list-members.ts';
+import { exportMe } from './organisation/export-me.ts';
 import { getMe } from './organisation/get-me.ts';
 import { listInvites } from './organisation/list-invites.ts';
 import { getToken, listTokens } from './organisation/list-tokens.ts';
@@ -165,6 +166,7 @@ export const capabilities = defineRegistry([
   getMe,
   updateMe,
   deleteMe,
+  exportMe,
   getPolicy,
   putPolicy,
   listPolicyVersions,

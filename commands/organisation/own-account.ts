@@ -1,7 +1,13 @@
 /** PATCH and DELETE /users/me: a person changes or erases the own account. */
 import { z } from 'zod';
 import { account, renameAccount, setNotifications } from '../accounts/account.ts';
-import { answerWhenKnown, type Context, defineCapability, Nothing } from '../kernel/capability.ts';
+import {
+  answerWhenKnown,
+  type Context,
+  defineCapability,
+  Nothing,
+  replayNothing,
+} from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { membershipsOf } from '../kernel/membership.ts';
 import { NOTIFICATION_LEVELS } from '../ports/directory.ts';
@@ -93,7 +99,8 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
   access: 'stepped-up-session',
   rest: { method: 'delete', path: '/users/me', status: 202 },
   tool: null,
-  idempotency: { kind: 'none' },
+  // The key is not taken: after the erasure there is no session to repeat the request in.
+  idempotency: { kind: 'claim', replay: replayNothing },
   input: NoInput,
   output: Nothing,
   handle: async (_, context) => {

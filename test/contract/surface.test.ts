@@ -59,8 +59,6 @@ describe('the capabilities', () => {
       'revoke_sessions',
       'sign_out',
       'step_up',
-      // A repeat has no session.
-      'delete_me',
       'create_session_token',
     ]);
   });

@@ -7,6 +7,10 @@ export const contractPeople = {
     'An invite is made by a signed-in person with a fresh password, one at a time for each address, for seven days; it can be sent again and withdrawn.',
   ],
   'contract:17:users-me': [['get_me', 'update_me'], 'A person reads and changes the own account.'],
+  'contract:17:export': [
+    'export_me',
+    'A person exports the account, credentials without secrets, grants, and every line of the trail that they made; of others only ids.',
+  ],
   'contract:17:erase-account': [
     'delete_me',
     'A person erases the own account with a fresh password; the last owner of an organisation is refused with its name.',

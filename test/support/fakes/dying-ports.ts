@@ -8,12 +8,21 @@ export const dyingBefore = (ports: Ports, types: RegExp): Ports => dying(ports, 
 
 export const dyingAfter = (ports: Ports, types: RegExp): Ports => dying(ports, types, true);
 
-function dying(ports: Ports, types: RegExp, isWritten: boolean): Ports {
+/** At the append of that number, counted from 0. */
+export function dyingAt(ports: Ports, index: number, isWritten: boolean): Ports {
+  let count = -1;
+  return dyingWhen(ports, () => (count += 1) === index, isWritten);
+}
+
+const dying = (ports: Ports, types: RegExp, isWritten: boolean): Ports =>
+  dyingWhen(ports, (events) => events.some(({ type }) => types.test(type)), isWritten);
+
+function dyingWhen(ports: Ports, isEnd: (events: readonly NewEvent[]) => boolean, isWritten: boolean): Ports {
   let isGone = false;
   const { events: store } = ports;
   const append: Ports['events']['append'] = async (stream, expected, events: readonly NewEvent[]) => {
     if (isGone) throw new ProcessGone();
-    isGone = events.some(({ type }) => types.test(type));
+    isGone = isEnd(events);
     const appended = !isGone || isWritten ? await store.append(stream, expected, events) : null;
     if (isGone || appended === null) throw new ProcessGone();
     return appended;

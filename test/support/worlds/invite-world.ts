@@ -1,9 +1,12 @@
 /** People who invite, accept, leave and erase, in a gateway in memory; further replicas share its log and secrets. */
+import { setImmediate } from 'node:timers/promises';
 import { createInvite, type Invite } from '../../../commands/organisation/manage-invites.ts';
 import { createMailbox } from '../../../commands/mailboxes/manage-mailboxes.ts';
 import {
   type Actor,
+  addMember,
   changeRole,
+  createOrganisation,
   organisation,
   type OrganisationState,
   removeMember,
@@ -15,15 +18,24 @@ import {
   type PublicContext,
 } from '../../../commands/kernel/public-route.ts';
 import { decideAndAppend, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
+import {
+  carryOutInvite,
+  forgetEndedInvite,
+  listAcceptedInvites,
+} from '../../../commands/organisation/carry-out-invite.ts';
+import type { Capability } from '../../../commands/kernel/capability.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
 import type { DirectoryState } from '../../../commands/ports/directory.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
 import { acceptInviteRoute } from '../../../commands/organisation/accept-invite.ts';
+import { invokeAs } from './invoke-as.ts';
 import { MemoryLinks } from '../fakes/memory-links.ts';
 import { IMAP, SMTP } from '../samples/mailbox-facts.ts';
 import { type MemoryGateway, startMemoryGateway } from './memory-gateway.ts';
 
 export const PASSWORD = 'a long enough passphrase';
+const MOST_TRIES = 5_000;
 const LOGIN = { type: 'password', username: 'box', password: 'secret' };
 
 export class InviteWorld {
@@ -82,6 +94,64 @@ export class InviteWorld {
       decide,
     });
     if (position !== null) await ports.directory.waitFor(position);
+  }
+
+  /** An account in no organisation. */
+  async account(email: string): Promise<string> {
+    const userId = await this.member('member', email);
+    await this.remove(userId);
+    return userId;
+  }
+
+  /** Removes the person as soon as there is a membership. */
+  async removeSoon(userId: string, ports = this.ports): Promise<void> {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      try {
+        await this.remove(userId, 'operator', ports);
+        return;
+      } catch (error) {
+        if (!(error instanceof GatewayError) || error.code !== 'not_found') throw error;
+      }
+      await setImmediate();
+    }
+    throw new Error(`${userId} never became a member`);
+  }
+
+  /** An organisation with its owner. */
+  async found(ownerId: string): Promise<string> {
+    const orgId = this.ports.ids.newId('org');
+    const { position } = await decideAndAppend(this.ports, systemAuthor(this.ports, orgId), organisation, {
+      id: orgId,
+      decide: (state) => createOrganisation(state, { name: 'Own Ltd', ownerId }),
+    });
+    await this.ports.directory.waitFor(position ?? 0n);
+    return orgId;
+  }
+
+  async join(userId: string, role: Role, orgId: string): Promise<void> {
+    const { position } = await decideAndAppend(this.ports, systemAuthor(this.ports, orgId), organisation, {
+      id: orgId,
+      decide: (state) => addMember(state, { userId, role, by: 'operator' }),
+    });
+    await this.ports.directory.waitFor(position ?? 0n);
+  }
+
+  /** The directory as another process has it. */
+  async catchUp(): Promise<void> {
+    await this.ports.directory.waitFor(await this.ports.events.headPosition());
+  }
+
+  /** What the background work does with invites. */
+  async sweep(): Promise<void> {
+    await this.catchUp();
+    const author = systemAuthor(this.ports, this.orgId);
+    for (const { id } of listAcceptedInvites(this.ports)) await carryOutInvite(this.ports, author, id);
+    const made = this.gateway.events.all.filter(({ type }) => type === 'InviteCreated');
+    for (const { streamName } of made) await forgetEndedInvite(this.ports, streamName.replace('invite-', ''));
+  }
+
+  invokeWith(ports: Ports, capability: Capability, input: unknown, tokenId: string): Promise<unknown> {
+    return invokeAs(ports, this.gateway.callerOf(tokenId), [capability, input]);
   }
 
   async mailbox(): Promise<string> {

@@ -1,4 +1,5 @@
 /** The live read models, and those of a build from nothing: both as text for a comparison byte by byte. */
+import { randomUUID } from 'node:crypto';
 import type { Sql } from '../../../commands/ports/ports.ts';
 import type { EventStore } from '../../../commands/ports/event-store.ts';
 import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
@@ -36,9 +37,10 @@ export async function rebuiltReadModels(home: {
     const [row] = await live.query('select min(position) as position from read.checkpoint');
     if (BigInt(String(row?.['position'])) < head) throw new Error('the read models are behind');
   }, WITHIN_MS);
-  await live.query('create database rebuilt');
+  const name = `rebuilt_${randomUUID().replaceAll('-', '')}`;
+  await live.query(`create database ${name}`);
   const url = new URL(databaseUrl);
-  url.pathname = '/rebuilt';
+  url.pathname = `/${name}`;
   await migrate({ url: url.href });
   const fresh = open(url.href, opened);
   const masterKey = await loadMasterKey(keyFile, { mayMake: false });

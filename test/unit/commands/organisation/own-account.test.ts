@@ -10,7 +10,7 @@ import { deleteMe, type Me, updateMe } from '../../../../commands/organisation/o
 import { createOrganisation, organisation } from '../../../../commands/organisation/organisation.ts';
 import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { getMe } from '../../../../read-api/organisation/get-me.ts';
-import { afterAppends } from '../../../support/fakes/after-appends.ts';
+import { afterAppends } from '../../../support/fakes/around-appends.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { InviteWorld } from '../../../support/worlds/invite-world.ts';

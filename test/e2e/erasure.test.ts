@@ -1,0 +1,144 @@
+/** What is left of a person after an erasure: looked for in every byte that the stores hold. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Sql } from '../../commands/ports/ports.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
+import { loadMasterKey } from '../../infra/security/key-file.ts';
+import { createPersonalData } from '../../infra/security/personal-data.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
+import { MailedLinks } from '../support/fakes/mailed-links.ts';
+import { storedBytes, tracesOf } from '../support/models/traces.ts';
+import { verifies } from '../support/suite/verifies.ts';
+import { callRest, eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { rebuiltReadModels } from '../support/worlds/rebuilt-read-models.ts';
+import { PERSON_PASSWORD, type SignedInPerson, signInOwner, signInWith } from '../support/worlds/sign-in.ts';
+
+const EMAIL = 'quillanne.vandersloot@unlikely-domain.example';
+const NAMES = ['Quillanne Vandersloot', 'Quillanne Oppenhuizen'] as const;
+const AGENT = 'Unlikely-Browser/77.7';
+
+/** Every row of the schemas as text; bytes are hexadecimal there. */
+async function rowsOf(sql: Sql): Promise<readonly { readonly type: string; readonly raw: string }[]> {
+  const tables = await sql.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+      where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  );
+  const rows: { type: string; raw: string }[] = [];
+  for (const { name } of tables) {
+    const found = await sql.query<{ raw: string }>(`select t::text as raw from ${name} t`);
+    rows.push(...found.map(({ raw }) => ({ type: name, raw })));
+  }
+  return rows;
+}
+
+const formsOf = (text: string): readonly string[] =>
+  [text, text.toLowerCase()].flatMap((each) => [
+    each,
+    Buffer.from(each).toString('hex'),
+    Buffer.from(each).toString('base64').replace(/=+$/, ''),
+  ]);
+
+describe('an erased person', function () {
+  this.timeout(90_000);
+  let folder: string;
+  let keyFile: string;
+  let gateway: TestGateway;
+  let mails: MailedLinks;
+  let person: SignedInPerson;
+
+  const post = (path: string, body: object) =>
+    callRest(gateway.baseUrl, ['POST', path, body], { headers: { 'user-agent': AGENT } });
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-erasure-'));
+    keyFile = join(folder, 'master.key');
+    mails = new MailedLinks();
+    gateway = await startTestGateway({ env: { KEY_FILE: keyFile }, log: mails });
+    const owner = await signInOwner(gateway);
+    const { body: made } = await owner.rest('POST', '/invites', { email: EMAIL, role: 'admin' });
+    const token = await mails.token('invite', made.id as string);
+    const accepted = await post('/auth/invites/accept', { token, name: NAMES[0], password: PERSON_PASSWORD });
+    expect(accepted.status, JSON.stringify(accepted.body)).to.equal(204);
+    await post('/auth/login', { email: EMAIL, password: 'a wrong passphrase here' });
+    await post('/auth/login', { email: EMAIL, password: PERSON_PASSWORD });
+    person = await signInWith(gateway.baseUrl, EMAIL);
+    await person.rest('PATCH', '/users/me', { name: NAMES[1] });
+    const { body: agent } = await person.rest('POST', '/agents', { name: 'Bot' });
+    const wanted = { name: 'One', surface: 'rest', scopes: ['messages:read'], expires_at: soon() };
+    await person.rest('POST', '/tokens', { ...wanted, principal_id: agent.id as string });
+    expect((await person.rest('POST', '/tokens', wanted)).status).to.equal(201);
+    expect((await person.rest('GET', '/mailboxes/mbx_0')).status).to.equal(404);
+  });
+  after(async () => {
+    await gateway.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const soon = (): string => new Date(Date.now() + 3_600_000).toISOString();
+  const sql = (): Sql => gateway.gateway.ports.sql;
+
+  it('is in the rows before, so that the search finds something', async () => {
+    const rows = await rowsOf(sql());
+    const found = rows.filter(({ raw }) => formsOf(EMAIL).some((form) => raw.includes(form)));
+    expect(found.map(({ type }) => type)).to.satisfy((types: string[]) => types.length > 0);
+  });
+
+  it(`exports what is held about them, and of others only ids ${verifies('contract:17:export')}`, async () => {
+    const { body: invited } = await person.rest('POST', '/invites', {
+      email: 'other@example.net',
+      role: 'member',
+    });
+    const { status, body } = await person.rest('GET', '/users/me/export');
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.account).to.deep.include({ id: person.userId, email: EMAIL, name: NAMES[1] });
+    expect(body.tokens).to.have.length(2);
+    expect(body.agents).to.have.length(1);
+    expect(body.sessions.length).to.be.greaterThan(1);
+    expect(body.invites.map(({ id }: { id: string }) => id)).to.deep.equal([invited.id]);
+    const text = JSON.stringify(body);
+    expect(text).to.contain('AccountRenamed').and.to.contain('TokenIssued');
+    expect(text).not.to.contain('other@example.net');
+    expect(text).not.to.contain('secret');
+    expect(
+      body.audit.items.every((line: { actor: { id: string } }) => line.actor.id === person.userId),
+    ).to.equal(true);
+    expect(body.audit.page.next_cursor).to.equal(null);
+    expect((await gateway.rest('GET', '/users/me/export')).status).to.equal(403);
+    const bad = await person.rest('GET', '/users/me/export?cursor=abc.def');
+    expect(bad.body.error.code).to.equal('cursor_invalid');
+    expect((await person.rest('DELETE', `/invites/${invited.id as string}`)).status).to.equal(204);
+  });
+
+  it(`leaves no name and no address in any row, and nothing that opens ${verifies('contract:12:erasure')}`, async () => {
+    expect((await person.rest('DELETE', '/users/me')).status).to.equal(202);
+    const texts = [EMAIL, ...NAMES, AGENT];
+    await eventually(async () => {
+      const rows = await rowsOf(sql());
+      const found = rows.filter(({ raw }) => texts.flatMap(formsOf).some((form) => raw.includes(form)));
+      expect(found.map(({ type, raw }) => `${type}: ${raw.slice(0, 200)}`)).to.deep.equal([]);
+    }, 15_000);
+    const events = await storedBytes(sql());
+    expect(tracesOf(events, texts)).to.deep.equal([]);
+    const masterKey = await loadMasterKey(keyFile, { mayMake: false });
+    const personal = createPersonalData({ sql: sql(), clock: systemClock, masterKey });
+    const sealed = events.flatMap(({ raw }) =>
+      [...raw.matchAll(/sealed\.v\d\.[\w-]+\.[\w-]+\.[\w-]+/g)].map(([text]) => text as Sealed),
+    );
+    const own = sealed.filter((text) => text.startsWith(`sealed.v2.${person.userId}.`));
+    expect(own.length).to.be.greaterThan(5);
+    for (const text of own) expect(await personal.open(text)).to.equal(null);
+    for (const text of sealed) expect(texts).not.to.include(await personal.open(text));
+  });
+
+  it(`is in no read model that is built again, and the trail is whole ${verifies('contract:12:erasure')}`, async () => {
+    const { databaseUrl, ports } = gateway.gateway;
+    const { live, rebuilt, parked } = await rebuiltReadModels({ databaseUrl, keyFile, events: ports.events });
+    expect(parked).to.equal(0);
+    expect(rebuilt).to.deep.equal(live);
+    expect(live['directory'] ?? '').not.to.contain(`"${person.userId}"`);
+    const { body } = await (await signInOwner(gateway)).rest('GET', `/audit?actor=${person.userId}`);
+    expect(body.items).to.have.length.greaterThan(5);
+  });
+});
