@@ -110,6 +110,11 @@ export const createToken = defineCapability<Input, IssuedToken>({
     await answerWhenKnown(context, position);
     const entry = ports.directory.state.tokens.get(tokenId);
     if (!entry) throw notFound('token');
+    if (!isOwnPrincipal(context.caller, ports.directory.state, entry.principalId)) {
+      // The agent was handed over or deleted meanwhile.
+      await decideAndAppend(writer, author, token, { id: tokenId, decide: revokeToken });
+      throw notFound('principal');
+    }
     return { ...describeToken(entry, ports.clock.now()), token: minted.secret, secret_shown: true };
   },
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { APPROVAL_RACES } from '../support/models/approval-race-list.ts';
 import { type Race, RaceWorld } from '../support/models/approval-races.ts';
+import { ROLE_RACES } from '../support/models/role-race-list.ts';
 import { figure, timesOf } from '../support/suite/long.ts';
 import { Racecourse, type Side } from '../support/models/races.ts';
 import { verifies } from '../support/suite/verifies.ts';
@@ -33,7 +34,7 @@ describe('two gateways with one approval', function () {
     return won;
   };
 
-  for (const race of APPROVAL_RACES) {
+  for (const race of [...APPROVAL_RACES, ...ROLE_RACES]) {
     it(`accept exactly one of two racing calls: ${race.title} ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:10:expiry')}`, async () => {
       const startedAt = performance.now();
       const won = await raceOften(race);

@@ -11,7 +11,7 @@ import { eventually } from '../support/worlds/gateway.ts';
 import { callOf, helloOf } from '../support/worlds/mcp/raw-mcp.ts';
 import { ReplicaSet } from '../support/worlds/replica-set.ts';
 import { runCommand } from '../support/servers/run-command.ts';
-import { PERSON_PASSWORD, signInWith } from '../support/worlds/sign-in.ts';
+import { PERSON_PASSWORD, type SignedInPerson, signInWith } from '../support/worlds/sign-in.ts';
 import { silentLog } from '../support/fakes/silent-log.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
@@ -149,6 +149,44 @@ describe('a change of rights on one replica', function () {
     }));
   };
 
+  let newcomers = 0;
+
+  /** A new person in a session. */
+  const newcomer = async (role: 'admin' | 'member'): Promise<SignedInPerson> => {
+    newcomers += 1;
+    const email = `newcomer${String(newcomers)}@example.com`;
+    const args = ['person', 'add', email, '--role', role];
+    const { stdout } = await runCommand('infra/admin/admin.ts', args, set.settings());
+    const [, token] = /#reset=(\S+)/.exec(stdout) ?? [];
+    await onFirst('POST', '/auth/password/reset', { token, password: PERSON_PASSWORD });
+    return await eventually(() => signInWith(set.replicas[0]?.address ?? '', email));
+  };
+
+  /** A membership and a role that an owner takes. */
+  const takenByOwner = async (): Promise<readonly Change[]> => {
+    const owner = await eventually(() => signInWith(set.replicas[0]?.address ?? '', 'owner@example.com'));
+    const [removed, lowered] = [await newcomer('member'), await newcomer('admin')];
+    const done = async (method: string, person: SignedInPerson, body?: unknown): Promise<void> => {
+      const { status, body: told } = await owner.rest(method, `/members/${person.userId}`, body);
+      if (status >= 300) throw new Error(JSON.stringify(told));
+    };
+    return [
+      {
+        name: 'a member removed',
+        make: () => done('DELETE', removed),
+        ask: () => identity(removed.bearer, () => false),
+      },
+      {
+        name: 'a role lowered by an owner',
+        make: () => done('PATCH', lowered, { role: 'member' }),
+        ask: async () => {
+          const { status } = await set.rest(1, ['GET', '/members?limit=1'], { token: lowered.bearer });
+          return shownBy(status, status === 403);
+        },
+      },
+    ];
+  };
+
   /** As a process leaves it that dies before its answer: the event is stored, and nobody was told. */
   const appendRole = async (role: 'owner' | 'member'): Promise<void> => {
     const store = openEventStore({ url: readRunFile(set.dataDir)?.eventstore_url ?? '', log: silentLog });
@@ -197,6 +235,7 @@ describe('a change of rights on one replica', function () {
       },
       await revokedSession(agentId),
       ...(await endedSession()),
+      ...(await takenByOwner()),
       {
         name: 'a grant taken back',
         make: () => onFirst('DELETE', `/mailboxes/${lent.id}/grants/${lent.grant}`),

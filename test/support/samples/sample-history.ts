@@ -134,3 +134,44 @@ export async function sampleHistory(events: EventStore): Promise<void> {
     { type: 'BodiesRead', data: { mailbox_id: MAILBOX, message_ids: ['msg_0'], what: 'text' } },
   ]);
 }
+
+/** People who come, change and go, in two parts: what the second ends was in the directory before. */
+export async function peopleHistory(events: EventStore, part: 'first' | 'second'): Promise<void> {
+  const ofOrg = `organisation-${ORG}`;
+  const [max, mia] = ['usr_max', 'usr_mia'];
+  if (part === 'first') {
+    for (const user_id of [max, mia]) {
+      const account = { email: sealSample(`${user_id}@example.com`), name: sealSample(user_id) };
+      await happened(
+        events,
+        `account-${user_id}`,
+        [{ type: 'AccountRegistered', data: account }],
+        sampleAuthor(null),
+      );
+    }
+    await happened(events, ofOrg, [
+      { type: 'MemberAdded', data: { user_id: max, role: 'admin' } },
+      { type: 'MemberAdded', data: { user_id: mia, role: 'member', invite_id: 'inv_1' } },
+      { type: 'MemberRoleChanged', data: { user_id: mia, role: 'approver' } },
+    ]);
+    await happened(events, 'agent-agt_max', [{ type: 'AgentCreated', data: { owner_id: max, name: 'A' } }]);
+    await happened(events, 'agent-agt_mia', [{ type: 'AgentCreated', data: { owner_id: mia, name: 'B' } }]);
+    return;
+  }
+  await happened(events, `token-${TOKEN}`, [
+    { type: 'TokenChanged', data: { name: 'Other', expires_at: '2026-01-05T00:00:00.000Z' } },
+    { type: 'TokenRevoked', data: {} },
+  ]);
+  await happened(events, 'agent-agt_max', [{ type: 'AgentChanged', data: { owner_id: mia, name: 'C' } }]);
+  await happened(events, 'agent-agt_mia', [{ type: 'AgentDeleted', data: {} }]);
+  await happened(events, ofOrg, [
+    { type: 'MemberRemoved', data: { user_id: max, reason: 'removed' } },
+    { type: 'MemberAdded', data: { user_id: max, role: 'member' } },
+    { type: 'MemberRemoved', data: { user_id: mia, reason: 'left' } },
+    { type: 'OrganisationRenamed', data: { name: 'Renamed' } },
+    { type: 'OrganisationDeleted', data: { erase_at: '2026-02-01T00:00:00.000Z' } },
+    { type: 'OrganisationRestored', data: {} },
+    { type: 'OrganisationDeleted', data: { erase_at: '2026-03-01T00:00:00.000Z' } },
+    { type: 'OrganisationErased', data: {} },
+  ]);
+}

@@ -14,7 +14,8 @@ import type { Projection } from '../../../../projections/projection.ts';
 import { happened } from '../../../support/samples/event-author.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { MAILBOX, operated, sampleHistory } from '../../../support/samples/sample-history.ts';
+import { MAILBOX, operated, peopleHistory, sampleHistory } from '../../../support/samples/sample-history.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
 import { openRig, personal, type Rig, rowsOf } from './projector-rig.ts';
@@ -76,6 +77,24 @@ describe('rebuild', () => {
     expect(await allRows()).to.deep.equal(rows);
     expect(await catalogue()).to.deep.equal(tables);
     expect(await leftovers()).to.deep.equal([]);
+  });
+
+  it(`gives the same people, byte for byte, whatever happened to them ${verifies('contract:2:departures')}`, async () => {
+    await sampleHistory(rig.events);
+    const projector = await rig.start();
+    const settled: string[] = [];
+    for (const part of ['first', 'second'] as const) {
+      await peopleHistory(rig.events, part);
+      await rig.settle(projector);
+      settled.push(await rowsOf(rig.sql, 'read.directory'));
+    }
+    const [before = '', after = ''] = settled;
+    expect(before).to.contain('agt_mia').and.to.contain('usr_mia');
+    expect(after).not.to.contain('agt_mia');
+    expect(after).to.contain('Renamed').and.to.match(/isErased"+:true/);
+    await rig.sql.query(`delete from read.directory_v${String(directory.version)}`);
+    await rebuild();
+    expect(await rowsOf(rig.sql, 'read.directory')).to.equal(after);
   });
 
   it('serves whole models at every moment during writes, and the live leader continues afterwards', async () => {
