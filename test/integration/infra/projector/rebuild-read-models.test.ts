@@ -91,7 +91,9 @@ describe('rebuild', () => {
     const [before = '', after = ''] = settled;
     expect(before).to.contain('agt_mia').and.to.contain('usr_mia');
     expect(after).not.to.contain('agt_mia');
-    expect(after).to.contain('Renamed').and.to.match(/isErased"+:true/);
+    expect(after)
+      .to.contain('Renamed')
+      .and.to.match(/isErased"+:true/);
     await rig.sql.query(`delete from read.directory_v${String(directory.version)}`);
     await rebuild();
     expect(await rowsOf(rig.sql, 'read.directory')).to.equal(after);
