@@ -39,6 +39,8 @@ class MailboxPage {
   /** @type {readonly Folder[]} */
   #folders = [];
   #drawn = '';
+  /** What the buttons depend on: they stay as they are while it does, as one of them may be in use. */
+  #offered = '';
   #stale = h('div');
   #head = h('div', { class: 'webhook-head' });
   #state = h('div');
@@ -99,7 +101,9 @@ class MailboxPage {
     this.#drawn = signature;
     const mailbox = this.#mailbox;
     this.#head.replaceChildren(...headOf(mailbox));
-    redrawToolbar(this.#toolbar, this.#buttons());
+    const offered = `${mailbox.state} ${mailbox.auth_type}`;
+    if (offered !== this.#offered) redrawToolbar(this.#toolbar, this.#buttons());
+    this.#offered = offered;
     this.#state.replaceChildren(...stateOf(mailbox));
     this.#about.replaceChildren(settingsCard(mailbox), foldersCard(mailbox, this.#folders));
   }

@@ -124,6 +124,7 @@ describe('mailboxes, agents and tokens in the console', function () {
     await page.keyboard.press('Escape');
     expect((await read(`/mailboxes/${mailboxId}`)).state).to.equal('connected');
     await keys.press('Remove…');
+    await heading('Remove this mailbox?', 2);
     await keys.press('Remove mailbox');
     await badge('Removed');
     await page.getByText(/^It is erased on /).waitFor();
