@@ -35,13 +35,20 @@ export async function changeSessions(
   const id = fact.data.user_id;
   if (fact.type === 'SessionStarted')
     return { id, sessions: [...known, await startedBy(sessionId, fact, position, open)] };
-  const change =
-    fact.type === 'SessionEnded' ? { endedAt: fact.meta.occurred_at } : { steppedUpUntil: fact.data.until };
+  const change = fact.type === 'SessionEnded' ? endOf(fact) : { steppedUpUntil: fact.data.until };
   return {
     id,
     sessions: known.map((session) => (session.id === sessionId ? { ...session, ...change } : session)),
   };
 }
+
+const endOf = ({
+  data: { next_id },
+  meta,
+}: Extract<SessionFact, { readonly type: 'SessionEnded' }>): Partial<SessionEntry> => ({
+  endedAt: meta.occurred_at,
+  ...(next_id !== undefined && { nextId: next_id }),
+});
 
 const startedBy = async (
   id: string,

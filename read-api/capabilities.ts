@@ -3,6 +3,7 @@ import { changePassword } from '../commands/accounts/change-password.ts';
 import { createSessionToken } from '../commands/accounts/session-token.ts';
 import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';
 import { stepUpSession } from '../commands/accounts/sign-in.ts';
+import { switchOrganisation } from '../commands/accounts/switch-organisation.ts';
 import { cancelApproval } from '../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../commands/approvals/decide-approval.ts';
@@ -197,6 +198,7 @@ export const capabilities = defineRegistry([
   revokeSessions,
   signOut,
   stepUpSession,
+  switchOrganisation,
   createSessionToken,
   changePassword,
 ]);

@@ -15,7 +15,9 @@ import {
   NewPassword,
   personAuthor,
 } from './credentials.ts';
-import { endSessions, openSessionsOf } from './session.ts';
+import { aboutPerson, refuseWeakPassword } from './new-password.ts';
+import { requestNotice } from './security-notice.ts';
+import { endableSessionsOf, endSessions } from './session.ts';
 
 const ResetInput = z.strictObject({ token: z.string().min(1).max(200), password: NewPassword });
 const ChangeInput = z.strictObject({ old: GivenPassword, new: NewPassword });
@@ -34,6 +36,8 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
     const { ports, source } = context;
     const on = { account: `link ${source}`, source: null };
     const link = await ports.attempts.attempt(on, () => findLink(ports, token));
+    const about = aboutPerson(ports.directory.state, link?.subject ?? '');
+    if (link !== null) await refuseWeakPassword(ports, password, { path: 'password', about });
     // Every step that can fail comes before the link is used up.
     const hashed = link && (await ports.secrets.hashPassword(password));
     const taken = hashed && (await ports.links.takeForPassword(token, hashed));
@@ -45,8 +49,9 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
     const orgId = memberOf(ports.directory.state, userId)?.orgId ?? null;
     const author = await personAuthor(context, { userId, orgId });
     await notePasswordSet(ports, author, { userId, by: 'link' });
-    const sessions = openSessionsOf(ports.directory, userId);
+    const sessions = endableSessionsOf(ports.directory, userId);
     context.notePosition(await endSessions(ports, author, sessions, 'password_changed'));
+    await requestNotice(ports, author, userId, { kind: 'password_changed' });
     return {};
   },
 });
@@ -67,13 +72,16 @@ export const changePassword = defineCapability<z.output<typeof ChangeInput>, Not
   handle: async (input, context) => {
     const { caller, ports, author } = context;
     const own = requireSession(caller);
-    await confirmPassword(context, input.old);
     const userId = caller.principal.id;
+    await confirmPassword(context, input.old);
+    const about = aboutPerson(ports.directory.state, userId);
+    await refuseWeakPassword(ports, input.new, { path: 'new', about });
     const hashed = await ports.secrets.hashPassword(input.new);
     await context.claim('req');
     await storePassword(ports, author, { userId, hashed, by: 'change' });
-    const others = openSessionsOf(ports.directory, userId).filter(({ id }) => id !== own.id);
+    const others = endableSessionsOf(ports.directory, userId).filter(({ id }) => id !== own.id);
     context.notePosition(await endSessions(ports, author, others, 'password_changed'));
+    await requestNotice(ports, author, userId, { kind: 'password_changed' });
     return {};
   },
 });

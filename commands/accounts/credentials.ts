@@ -9,7 +9,7 @@ import type { Author } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import type { LinkPurpose } from '../ports/sign-in-port.ts';
 import type { PublicContext } from '../kernel/public-route.ts';
-import { membershipsOf } from '../kernel/membership.ts';
+import { memberOfOrg, membershipsOf, restorableBy } from '../kernel/membership.ts';
 
 export const invalidCredentials = (): GatewayError =>
   new GatewayError('invalid_credentials', 'E-mail address or password is wrong.');
@@ -87,6 +87,19 @@ export interface Member {
 export function memberOf(state: DirectoryState, userId: string): Member | null {
   const [first] = membershipsOf(state, userId);
   return first === undefined ? null : { userId, orgId: first.orgId };
+}
+
+/**
+ * Where a person who signs in arrives: the organisation of the latest session, else the one joined first, else one that can be
+ * restored; null without one.
+ */
+export function arrivalOf(state: DirectoryState, userId: string): Member | null {
+  const latest = state.personSessions.get(userId)?.sessions.at(-1)?.orgId ?? '';
+  const orgId =
+    memberOfOrg(state, latest, userId)?.orgId ??
+    memberOf(state, userId)?.orgId ??
+    restorableBy(state, userId)[0]?.orgId;
+  return orgId === undefined ? null : { userId, orgId };
 }
 
 /** A person as the author of events, before there is a session. `orgId` is null for a person without an organisation. */

@@ -6,7 +6,7 @@ import { instant, sealedVerifier, verifierInClear } from '../values/event-fields
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { STEP_UP_MS } from '../kernel/live-caller.ts';
-import { roleIn } from '../kernel/membership.ts';
+import { restorerOf, roleIn } from '../kernel/membership.ts';
 import type { DirectoryState, SessionEntry } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
@@ -64,18 +64,21 @@ const SessionEnded = defineEvent({
 
 export const sessionEvents = [SessionStarted, SessionSteppedUp, SessionEnded] as const;
 type SessionEvent = (typeof sessionEvents)[number];
+export type SessionFacts = readonly Fact<SessionEvent>[];
 
-interface SessionState {
+export interface SessionState {
   readonly userId: string | null;
   readonly expiresAt: string;
   readonly steppedUpUntil: string;
   readonly isEnded: boolean;
+  /** The session that replaced it. */
+  readonly nextId: string | null;
 }
 
 export const session: Aggregate<SessionState, SessionEvent> = {
   category: 'session',
   catalogue: catalogueOf(sessionEvents),
-  initial: { userId: null, expiresAt: '', steppedUpUntil: '', isEnded: false },
+  initial: { userId: null, expiresAt: '', steppedUpUntil: '', isEnded: false, nextId: null },
   evolve: (state, fact: PastFact<SessionEvent>) => {
     switch (fact.type) {
       case 'SessionStarted':
@@ -84,11 +87,12 @@ export const session: Aggregate<SessionState, SessionEvent> = {
           expiresAt: fact.data.expires_at,
           steppedUpUntil: fact.data.stepped_up_until,
           isEnded: false,
+          nextId: null,
         };
       case 'SessionSteppedUp':
         return { ...state, steppedUpUntil: fact.data.until };
       case 'SessionEnded':
-        return { ...state, isEnded: true };
+        return { ...state, isEnded: true, nextId: fact.data.next_id ?? null };
     }
   },
 };
@@ -97,44 +101,75 @@ export const session: Aggregate<SessionState, SessionEvent> = {
 export function startSession(
   state: SessionState,
   { userId, secretHash, now }: { readonly userId: string; readonly secretHash: Sealed; readonly now: Date },
-): readonly Fact<SessionEvent>[] {
+): SessionFacts {
+  const ends = { expiresAt: after(now, SESSION_MS), steppedUpUntil: after(now, STEP_UP_MS) };
+  return start(state, { userId, secretHash, ends });
+}
+
+type Ends = Pick<SessionState, 'expiresAt' | 'steppedUpUntil'>;
+
+/** Starts the session that replaces another one, with the times of that. Refuses when it was ended before it started. */
+export function continueSession(
+  state: SessionState,
+  next: { readonly userId: string; readonly secretHash: Sealed; readonly ends: Ends },
+): SessionFacts {
+  if (state.isEnded) throw over();
+  return start(state, next);
+}
+
+function start(
+  state: SessionState,
+  { userId, secretHash, ends }: { readonly userId: string; readonly secretHash: Sealed; readonly ends: Ends },
+): SessionFacts {
   if (state.userId !== null) throw new GatewayError('conflict', 'This session was started already.');
-  return [
-    {
-      type: 'SessionStarted',
-      data: {
-        user_id: userId,
-        secret_hash: secretHash,
-        expires_at: after(now, SESSION_MS),
-        stepped_up_until: after(now, STEP_UP_MS),
-      },
-    },
-  ];
+  const data = {
+    user_id: userId,
+    secret_hash: secretHash,
+    expires_at: ends.expiresAt,
+    stepped_up_until: ends.steppedUpUntil,
+  };
+  return [{ type: 'SessionStarted', data }];
 }
 
 /** The password was given again and counts as fresh for a time. Throws `token_revoked` or `token_expired` for an ended session. */
-export function stepUp(state: SessionState, now: Date): readonly Fact<SessionEvent>[] {
-  if (state.userId === null || state.isEnded) {
-    throw new GatewayError('token_revoked', 'This session is over; sign in again.');
-  }
-  if (Date.parse(state.expiresAt) <= now.getTime()) {
-    throw new GatewayError('token_expired', 'This session has expired; sign in again.');
-  }
-  return [{ type: 'SessionSteppedUp', data: { user_id: state.userId, until: after(now, STEP_UP_MS) } }];
+export function stepUp(state: SessionState, now: Date): SessionFacts {
+  return [
+    { type: 'SessionSteppedUp', data: { user_id: liveUser(state, now), until: after(now, STEP_UP_MS) } },
+  ];
 }
 
+/** Ends a session because another one replaces it. Throws as `stepUp` does. */
+export function switchSession(state: SessionState, nextId: string, now: Date): SessionFacts {
+  const data = { user_id: liveUser(state, now), reason: 'switched', next_id: nextId } as const;
+  return [{ type: 'SessionEnded', data }];
+}
+
+function liveUser({ userId, isEnded, expiresAt }: SessionState, now: Date): string {
+  if (userId === null || isEnded) throw over();
+  if (Date.parse(expiresAt) <= now.getTime()) {
+    throw new GatewayError('token_expired', 'This session has expired; sign in again.');
+  }
+  return userId;
+}
+
+const over = (): GatewayError => new GatewayError('token_revoked', 'This session is over; sign in again.');
+
 /** Adds nothing for an ended session. */
-export function endSession(state: SessionState, reason: EndReason): readonly Fact<SessionEvent>[] {
+export function endSession(state: SessionState, reason: EndReason): SessionFacts {
   if (state.userId === null) throw notFound('session');
   return state.isEnded ? [] : [{ type: 'SessionEnded', data: { user_id: state.userId, reason } }];
 }
+
+/** Ends the session that replaced another one; when it has not started, it never will. */
+const endNext = (state: SessionState, userId: string, reason: EndReason): SessionFacts =>
+  state.isEnded ? [] : [{ type: 'SessionEnded', data: { user_id: userId, reason } }];
 
 const after = (now: Date, milliseconds: number): string =>
   new Date(now.getTime() + milliseconds).toISOString();
 
 /**
- * Ends sessions of one person; resolves when no process serves them any more, with the position of the last event, or null
- * when all had ended. Throws `store_unavailable`.
+ * Ends sessions of one person, with those that replaced them; resolves when no process serves them any more, with the position
+ * of the last event, or null when all had ended. Throws `store_unavailable`.
  */
 export async function endSessions(
   ports: Pick<Ports, 'events' | 'ids' | 'clock' | 'directory'>,
@@ -144,15 +179,47 @@ export async function endSessions(
 ): Promise<Position | null> {
   let last: Position | null = null;
   for (const { id } of sessions) {
-    const { position } = await decideAndAppend(ports, author, session, {
-      id,
-      decide: (state) => endSession(state, reason),
-    });
-    last = position ?? last;
+    last = (await endWithNext(ports, author, id, reason)) ?? last;
   }
   if (last !== null) await ports.directory.waitFor(last);
   return last;
 }
+
+/** More often nobody switches within the life of a session. */
+const MOST_SWITCHES = 1_000;
+
+async function endWithNext(
+  ports: Pick<Ports, 'events' | 'ids' | 'clock'>,
+  author: Author,
+  id: string,
+  reason: EndReason,
+): Promise<Position | null> {
+  const first = await decideAndAppend(ports, author, session, {
+    id,
+    decide: (state) => endSession(state, reason),
+  });
+  const userId = first.state.userId ?? '';
+  let { nextId } = first.state;
+  let last = first.position;
+  for (let n = 0; nextId !== null && n < MOST_SWITCHES; n += 1) {
+    const { state, position } = await decideAndAppend(ports, author, session, {
+      id: nextId,
+      decide: (current) => endNext(current, userId, reason),
+    });
+    nextId = state.nextId;
+    last = position ?? last;
+  }
+  return last;
+}
+
+/**
+ * The sessions to end when all of a person's have to: the open ones, and those that were replaced by one that this process has
+ * not seen begin.
+ */
+export const endableSessionsOf = ({ state }: Ports['directory'], userId: string): readonly SessionEntry[] =>
+  (state.personSessions.get(userId)?.sessions ?? []).filter(
+    ({ endedAt, nextId }) => endedAt === null || (nextId !== undefined && !state.sessions.has(nextId)),
+  );
 
 /** The sessions that were not ended; some of them may have expired. */
 export const openSessionsOf = ({ state }: Ports['directory'], userId: string): readonly SessionEntry[] =>
@@ -177,7 +244,8 @@ export type Session = z.output<typeof Session>;
 export function describeSession(state: DirectoryState, entry: SessionEntry, now: Date): Session | null {
   const user = state.people.get(entry.userId);
   const org = state.organisations.get(entry.orgId);
-  const role = roleIn(state, entry.orgId, entry.userId);
+  const role =
+    roleIn(state, entry.orgId, entry.userId) ?? restorerOf(state, entry.orgId, entry.userId)?.role ?? null;
   if (!user || !org || !role) return null;
   const isFresh = entry.steppedUpUntil !== null && Date.parse(entry.steppedUpUntil) > now.getTime();
   return {

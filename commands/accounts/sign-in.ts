@@ -1,26 +1,20 @@
 /** A person signs in (POST /auth/login), or steps up. Every failure has the same answer and the same delay (`contract.md` 18). */
 import { z } from 'zod';
 import { recordRefusal } from '../kernel/access-events.ts';
-import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
 import type { VerifiedPassword } from '../ports/sign-in-port.ts';
 import { emailKey, emailReservation } from './account.ts';
+import { beginSession, SignedIn } from './begin-session.ts';
+import { requestNotice } from './security-notice.ts';
+import { endSessions, openSessionsOf, session, startSession, stepUp } from './session.ts';
 import {
-  describeSession,
-  endSessions,
-  openSessionsOf,
-  session,
-  Session,
-  startSession,
-  stepUp,
-} from './session.ts';
-import {
+  arrivalOf,
   confirmPassword,
   GivenEmail,
   GivenPassword,
   invalidCredentials,
   type Member,
-  memberOf,
   personAuthor,
 } from './credentials.ts';
 import { answerWhenKnown, defineCapability } from '../kernel/capability.ts';
@@ -28,13 +22,6 @@ import { requireSession } from '../kernel/live-caller.ts';
 
 const Input = z.strictObject({ email: GivenEmail, password: GivenPassword });
 type Input = z.output<typeof Input>;
-
-const SignedIn = z.object({
-  session_token: z.string().describe('The bearer of the session (`mgs_…`); shown once.'),
-  session: Session,
-  expires_at: z.string(),
-});
-type SignedIn = z.output<typeof SignedIn>;
 
 /** One more session ends the oldest: a person has a few browsers, a script that signs in all day would have hundreds. */
 const MOST_SESSIONS = 100;
@@ -52,14 +39,9 @@ export const signIn = definePublicRoute<Input, SignedIn>({
   handle: async ({ email, password }, context) => {
     const { ports, source } = context;
     const account = emailKey(ports, email);
-    const entrant = await ports.attempts.attempt({ account, source }, async () => {
-      const { state } = await loadAggregate(ports.events, emailReservation, account);
-      const verified = await ports.secrets.verifyPassword(state.ownerId, password);
-      const person = memberOf(ports.directory.state, state.ownerId ?? 'nobody');
-      if (verified !== null && person !== null) return { person, verified };
-      noteFailure(context, person);
-      return null;
-    });
+    const entrant = await ports.attempts.attempt({ account, source }, () =>
+      findEntrant(context, account, password),
+    );
     if (entrant === null) throw invalidCredentials();
     return await begin(context, entrant);
   },
@@ -70,33 +52,70 @@ interface Entrant {
   readonly verified: VerifiedPassword;
 }
 
+/**
+ * The owner of the address, or the newest account that claims it. Where anybody may sign up, both passwords are always tried, so
+ * that the time does not show which of the two there is.
+ */
+async function findEntrant(
+  context: PublicContext,
+  account: string,
+  password: string,
+): Promise<Entrant | null> {
+  const { secrets, server, directory, events } = context.ports;
+  const { state } = await loadAggregate(events, emailReservation, account);
+  const { ownerId } = state;
+  const claimantId = state.claimantId === ownerId ? null : state.claimantId;
+  const tried = server.signUp === 'open' ? [ownerId, claimantId] : [ownerId];
+  let entrant: Entrant | null = null;
+  for (const userId of tried) {
+    const verified = await secrets.verifyPassword(userId, password);
+    const person = arrivalOf(directory.state, userId ?? 'nobody');
+    if (verified !== null && person !== null) entrant ??= { person, verified };
+  }
+  if (entrant === null) noteFailure(context, arrivalOf(directory.state, ownerId ?? 'nobody'));
+  return entrant;
+}
+
 async function begin(context: PublicContext, { person, verified }: Entrant): Promise<SignedIn> {
   const { ports } = context;
   const { userId, orgId } = person;
-  const sessionId = ports.ids.newId('ses');
-  const { token, hash } = ports.tokens.newSessionToken(orgId);
-  const author = await personAuthor(context, { userId, orgId }, sessionId);
-  const now = ports.clock.now();
-  const secretHash = await ports.personal.seal(userId, hash);
-  const { position } = await decideAndAppend(ports, author, session, {
-    id: sessionId,
-    decide: (state) => startSession(state, { userId, secretHash, now }),
-  });
+  const id = ports.ids.newId('ses');
+  const author = await personAuthor(context, { userId, orgId }, id);
+  const { position, describe } = await beginSession(
+    ports,
+    author,
+    { id, userId, orgId },
+    (state, secretHash, now) => startSession(state, { userId, secretHash, now }),
+  );
   context.notePosition(position);
-  if (position !== null) await ports.directory.waitFor(position);
   // A password that was set meanwhile ended the sessions of that moment, perhaps without this one.
   if (!(await verified.isCurrent())) {
-    await endSessions(ports, author, [{ id: sessionId }], 'password_changed');
+    await endSessions(ports, author, [{ id }], 'password_changed');
     throw invalidCredentials();
   }
-  const { state } = ports.directory;
   const open = openSessionsOf(ports.directory, userId);
   await endSessions(ports, author, open.slice(0, -MOST_SESSIONS), 'too_many');
-  const entry = state.sessions.get(sessionId);
-  const described = entry && describeSession(state, entry, ports.clock.now());
+  const signedIn = describe();
   // The person has left the organisation meanwhile.
-  if (!described) throw invalidCredentials();
-  return { session_token: token, session: described, expires_at: described.expires_at };
+  if (signedIn === null) throw invalidCredentials();
+  context.afterAnswer(() => {
+    void tellOfNewDevice(context, author, { userId, sessionId: id });
+  });
+  return signedIn;
+}
+
+/** After the answer: how long it takes must not show whether the device is known. A mail that cannot be requested is left out. */
+async function tellOfNewDevice(
+  { ports, device }: PublicContext,
+  author: Author,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+): Promise<void> {
+  try {
+    if (!(await ports.devices.note(userId, device))) return;
+    await requestNotice(ports, author, userId, { kind: 'new_sign_in', subject_session_id: sessionId });
+  } catch (error) {
+    ports.log.warn('sign in: no mail about a new device', { user_id: userId, error: String(error) });
+  }
 }
 
 /** A failure on a known account is an event, on an unknown one a count (`contract.md` 12); the response is the same. */

@@ -4,7 +4,7 @@ import { type Context, defineCapability, Nothing } from '../kernel/capability.ts
 import type { SessionEntry } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';
 import { requireSession } from '../kernel/live-caller.ts';
-import { type EndReason, endSessions, openSessionsOf } from './session.ts';
+import { type EndReason, endableSessionsOf, endSessions } from './session.ts';
 
 const NoInput = z.strictObject({});
 type NoInput = z.output<typeof NoInput>;
@@ -54,7 +54,7 @@ export const revokeSessions = defineCapability<NoInput, Nothing>({
   ...ENDING,
   input: NoInput,
   handle: (_, context) =>
-    end(context, openSessionsOf(context.ports.directory, context.caller.principal.id), 'revoked'),
+    end(context, endableSessionsOf(context.ports.directory, context.caller.principal.id), 'revoked'),
 });
 
 async function end(

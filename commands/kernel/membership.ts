@@ -73,6 +73,12 @@ export const isWorkedOn = (
   { orgId }: Pick<MailboxEntry, 'orgId'>,
 ): boolean => (organisations.get(orgId)?.eraseAt ?? null) === null;
 
+/** The deleted organisations that a person may restore, the oldest membership first. */
+export const restorableBy = (state: Members, userId: string): readonly MemberEntry[] =>
+  [...state.members.values()]
+    .filter((member) => member.userId === userId && restorerOf(state, member.orgId, userId) !== null)
+    .toSorted((a, b) => (isBefore(a.since, b.since) ? -1 : 1));
+
 /** The organisation's scopes of a person now; none of those that an unverified address withholds. */
 export function orgScopesOf(state: Members, orgId: string, userId: string): readonly OrgScope[] {
   const role = roleIn(state, orgId, userId);

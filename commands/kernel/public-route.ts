@@ -4,7 +4,7 @@ import type { Capability } from './capability.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Position } from '../values/position.ts';
-import { GatewayError } from '../values/errors.ts';
+import { type ErrorCode, GatewayError } from '../values/errors.ts';
 import { parseInput } from './invoke-capability.ts';
 
 /** Every route of the REST adapter. */
@@ -21,6 +21,8 @@ export interface PublicContext {
   readonly surface: 'rest' | 'console';
   /** The client address, as an HMAC. */
   readonly source: string;
+  /** Browser, system and network of the client, as an HMAC: the same for a person's later requests from there. */
+  readonly device: string;
   /** Address and user agent under a principal's key. */
   readonly sealClient: (principalId: string) => Promise<Sealed>;
   /** Runs work after the response, so that its duration reveals nothing. Must not throw. */
@@ -36,7 +38,13 @@ interface PublicRoute<Input = unknown, Output = unknown> {
   readonly summary: string;
   readonly description: string;
   /** Path under `/api/v1`. */
-  readonly rest: { readonly method: 'get' | 'post'; readonly path: string; readonly status: 200 | 201 | 204 };
+  readonly rest: {
+    readonly method: 'get' | 'post';
+    readonly path: string;
+    readonly status: 200 | 201 | 202 | 204;
+  };
+  /** The codes it answers with besides those of every route. */
+  readonly errors?: readonly ErrorCode[];
   /** A strict object: unknown fields are refused. */
   readonly input: z.ZodType<Input>;
   readonly output: z.ZodType<Output>;

@@ -12,6 +12,7 @@ import {
   NewPassword,
   personAuthor,
 } from '../accounts/credentials.ts';
+import { refuseWeakPassword } from '../accounts/new-password.ts';
 import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
@@ -35,7 +36,7 @@ import { definePublicRoute } from '../kernel/public-route.ts';
 
 export type FoundingPorts = Pick<
   Ports,
-  'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'secrets' | 'leases'
+  'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'secrets' | 'leases' | 'server'
 >;
 
 interface Founded {
@@ -75,6 +76,10 @@ export async function foundOrganisation<Result>(
       'invalid_request',
       `The password needs at least ${String(MIN_PASSWORD_LENGTH)} characters.`,
     );
+  }
+  if (founding.password !== null) {
+    const about = [founding.ownerEmail, founding.ownerName, founding.orgName];
+    await refuseWeakPassword(ports, founding.password, { path: 'password', about });
   }
   if (!(await isUnfounded(ports))) throw organisationExists();
   // Before the first step: a failure here leaves nothing behind.

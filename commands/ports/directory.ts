@@ -122,6 +122,8 @@ export interface SessionEntry {
   readonly expiresAt: string;
   readonly steppedUpUntil: string | null;
   readonly endedAt: string | null;
+  /** The session in another organisation that replaced it. */
+  readonly nextId?: string;
   /** The address and user agent that started the session, sealed for the person. */
   readonly client: Sealed | null;
 }

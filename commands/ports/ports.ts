@@ -14,7 +14,14 @@ import type { Markup } from './markup.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { McpSessions, McpTasks } from './mcp.ts';
 import type { Directory } from './directory.ts';
-import type { AttemptLimits, OneTimeLinks, Secrets, SessionUse, Tokens } from './sign-in-port.ts';
+import type {
+  AttemptLimits,
+  KnownDevices,
+  OneTimeLinks,
+  Secrets,
+  SessionUse,
+  Tokens,
+} from './sign-in-port.ts';
 import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { SystemMailer } from './system-mailer.ts';
@@ -203,6 +210,7 @@ export interface Ports {
   readonly tokens: Tokens;
   readonly attempts: AttemptLimits;
   readonly links: OneTimeLinks;
+  readonly devices: KnownDevices;
   readonly sessionUse: SessionUse;
   readonly locators: Locators;
   readonly leases: Leases;

@@ -58,6 +58,15 @@ export interface OneTimeLinks {
   withdraw(subject: string): Promise<void>;
 }
 
+/** The devices from which people signed in, for half a year. */
+export interface KnownDevices {
+  /**
+   * Notes a sign-in. True when the person signed in before, but not from this device. `device` is an HMAC of browser, system
+   * and network.
+   */
+  note(userId: string, device: string): Promise<boolean>;
+}
+
 /** The last use of sessions, over all processes. */
 export interface SessionUse {
   /**
@@ -112,6 +121,11 @@ export interface Secrets {
     change: (before: MailCredentials) => Promise<MailCredentials | null>,
   ): Promise<MailCredentials | null>;
   eraseMailCredentials(mailboxId: string): Promise<void>;
+  /**
+   * Why a new password is easily guessed; null when it is not. `words` are what a guesser tries first: name, address,
+   * organisation.
+   */
+  weaknessOf(password: string, words: readonly string[]): Promise<PasswordWeakness | null>;
   /** Argon2id of a new password. Throws `overloaded` when too many are in progress. */
   hashPassword(password: string): Promise<HashedPassword>;
   savePassword(userId: string, password: HashedPassword): Promise<void>;
@@ -123,6 +137,9 @@ export interface Secrets {
    */
   verifyPassword(userId: string | null, password: string): Promise<VerifiedPassword | null>;
 }
+
+/** What makes a password easily guessed. */
+export type PasswordWeakness = 'known' | 'personal' | 'repeated' | 'sequence' | 'short_words';
 
 /** A PHC string: parameters, salt and hash. */
 export type HashedPassword = string & { readonly __hashed: true };

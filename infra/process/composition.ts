@@ -35,6 +35,7 @@ import { claimReadModels } from '../projector/source-log.ts';
 import { createIds } from '../security/random-ids.ts';
 import { createLocators } from '../security/locators.ts';
 import { createPersonalData } from '../security/personal-data.ts';
+import { createKnownDevices } from '../security/known-devices.ts';
 import { createOneTimeLinks } from '../security/one-time-links.ts';
 import { createSecrets } from '../security/secrets.ts';
 import { createSignInAttempts } from '../security/postgres-sign-in-attempts.ts';
@@ -110,6 +111,7 @@ async function openPorts(
     tokens: createTokens({ baseUrl, signingKeys: storage.vault.signingKeys, clock }),
     attempts: createSignInAttempts({ sql: storage.sql, clock, perMinute: config.limits.signInsPerMinute }),
     links: createOneTimeLinks({ sql: storage.sql, clock }),
+    devices: createKnownDevices({ sql: storage.sql, clock }),
     sessionUse: createSessionUse(storage.sql, clock),
     moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
     contacts: { writtenTo: (mailboxId, addresses) => listWrittenTo(storage.sql, mailboxId, addresses) },

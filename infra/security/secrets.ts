@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { MAIL_PROVIDERS } from '../../commands/ports/mail-logins.ts';
 import { PasswordHashes } from './password-hashes.ts';
+import { weaknessOf } from './password-strength.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
 import type { MailCredentials } from '../../commands/ports/mail-logins.ts';
@@ -61,6 +62,7 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
     eraseMailCredentials: async (mailboxId) => {
       await sql.query('delete from vault.mail_credentials where mailbox_id = $1', [mailboxId]);
     },
+    weaknessOf,
     hashPassword: (password) => hashes.hash(password),
     savePassword: (userId, password) => writePassword(sql, userId, password),
     erasePassword: async (userId) => {

@@ -1,5 +1,6 @@
 /** GET /auth/session and /auth/sessions: the current session and all sessions of a person. */
 import { z } from 'zod';
+import { deviceInWords } from '../../commands/accounts/device-in-words.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../commands/ports/directory.ts';
 import { notFound } from '../../commands/values/errors.ts';
@@ -21,6 +22,7 @@ const ListedSession = Session.extend({
   last_used_at: z.string().describe('To the minute.'),
   ip: z.string().nullable().describe('Where it was started.'),
   user_agent: z.string().nullable(),
+  device: z.string().nullable().describe('The browser and the system, in words.'),
 });
 type ListedSession = z.output<typeof ListedSession>;
 const Sessions = collectionOf(ListedSession);
@@ -99,6 +101,7 @@ async function listed(
       last_used_at: lastUse(entry).toISOString(),
       ip: client?.ip ?? null,
       user_agent: client?.user_agent ?? null,
+      device: client && deviceInWords(client.user_agent),
     });
   }
   return shown;

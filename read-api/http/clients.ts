@@ -1,4 +1,5 @@
 /** Where requests come from: the address and user agent that events store. */
+import { deviceInWords } from '../../commands/accounts/device-in-words.ts';
 import type { IncomingMessage } from 'node:http';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
@@ -11,12 +12,23 @@ const SOURCE_CHARS = 16;
 /** The full IPv4 address, or the first four groups of an IPv6 address. */
 export function networkOf(address: string): string {
   const text = address.split('%', 1)[0] ?? '';
-  if (!text.includes(':') || text.includes('.')) return text;
+  return isIpv4(text) ? text : groupsOf(text, 4);
+}
+
+/** The first three bytes of an IPv4 address, or the first three groups of an IPv6 address: what one provider's line keeps. */
+export function neighbourhoodOf(address: string): string {
+  const text = address.split('%', 1)[0] ?? '';
+  return isIpv4(text) ? text.split('.').slice(0, 3).join('.') : groupsOf(text, 3);
+}
+
+const isIpv4 = (text: string): boolean => !text.includes(':') || text.includes('.');
+
+function groupsOf(text: string, count: number): string {
   const [head = '', tail] = text.split('::');
   const groups = head === '' ? [] : head.split(':');
   const rest = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = tail === undefined ? 0 : 8 - groups.length - rest.length;
-  return [...groups, ...Array<string>(zeros).fill('0'), ...rest].slice(0, 4).join(':');
+  return [...groups, ...Array<string>(zeros).fill('0'), ...rest].slice(0, count).join(':');
 }
 
 export class Clients {
@@ -51,6 +63,12 @@ export class Clients {
   networkOf(request: IncomingMessage): string {
     const network = networkOf(factsOf(request).address);
     return `addr_${this.#ports.ids.reservationName(`source ${network}`).slice(0, SOURCE_CHARS)}`;
+  }
+
+  /** Distinguishes devices of people who sign in: browser, system and neighbourhood, without versions. */
+  deviceOf(request: IncomingMessage): string {
+    const device = deviceInWords(request.headers['user-agent'] ?? null);
+    return this.#ports.ids.reservationName(`device ${device} ${neighbourhoodOf(factsOf(request).address)}`);
   }
 
   /** Distinguishes sources in counts of refusals. An address is personal data: only its HMAC is logged. */

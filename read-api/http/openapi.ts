@@ -46,18 +46,13 @@ const WITH_OPERATION: readonly ErrorCode[] = [
 ]; // prettier-ignore
 
 /** The error codes a route may answer with, by status. */
-export function errorCodesOf({
-  idempotency,
-  etag,
-  access,
-  input,
-  effect,
-  waits,
-  rest,
-}: Capability): ReadonlyMap<number, ErrorCode[]> {
+export function errorCodesOf(
+  { idempotency, etag, access, input, effect, waits, rest }: Capability,
+  own: readonly ErrorCode[] = [],
+): ReadonlyMap<number, ErrorCode[]> {
   const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const asked: readonly [boolean, readonly ErrorCode[]][] = [
-    [true, EVERYWHERE],
+    [true, [...EVERYWHERE, ...own]],
     [idempotency.kind !== 'none', WITH_KEY],
     [etag !== undefined, WITH_ETAG],
     ['cursor' in properties || 'select' in properties, WITH_CURSOR],
@@ -177,10 +172,10 @@ const rangeResponses = (content: Json): Json => ({
   '206': { description: 'The requested range; Content-Range has the total size.', ...content },
 });
 
-function responsesOf(capability: Capability): Json {
+function responsesOf(capability: Capability, own: readonly ErrorCode[]): Json {
   const status = String(capability.rest?.status ?? 200);
   const success = status === '204' ? {} : contentOf(capability);
-  const errors = [...errorCodesOf(capability)]
+  const errors = [...errorCodesOf(capability, own)]
     .toSorted(([a], [b]) => a - b)
     .map(([code, names]) => [String(code), errorResponse(code, names)]);
   return {
@@ -190,7 +185,7 @@ function responsesOf(capability: Capability): Json {
   };
 }
 
-function operationOf(capability: Capability): Json {
+function operationOf(capability: Capability, own: readonly ErrorCode[] = []): Json {
   const body = bodyOf(capability);
   const scopes = typeof capability.access === 'string' ? [] : capability.access.any;
   return {
@@ -200,7 +195,7 @@ function operationOf(capability: Capability): Json {
     'x-scopes': scopes,
     parameters: parametersOf(capability),
     ...(body ? { requestBody: body } : {}),
-    responses: responsesOf(capability),
+    responses: responsesOf(capability, own),
   };
 }
 
@@ -209,14 +204,17 @@ const sessionOnly = (capability: Capability): Json =>
 
 /** A route without a bearer has fewer refusals; its own are a wrong password or link. */
 const publicOperationOf = (route: AnyPublicRoute): Json => ({
-  ...operationOf({
-    ...route,
-    effect: route.rest.method === 'get' ? 'read' : 'write',
-    access: 'session',
-    tool: null,
-    idempotency: { kind: 'none' },
-    handle: () => Promise.reject(new Error('a document runs nothing')),
-  }),
+  ...operationOf(
+    {
+      ...route,
+      effect: route.rest.method === 'get' ? 'read' : 'write',
+      access: 'session',
+      tool: null,
+      idempotency: { kind: 'none' },
+      handle: () => Promise.reject(new Error('a document runs nothing')),
+    },
+    route.errors,
+  ),
   security: [],
 });
 

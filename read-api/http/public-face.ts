@@ -38,6 +38,7 @@ export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: A
         afterAnswer: (work) => {
           response.once('close', work);
         },
+        device: clients.deviceOf(request),
         sealClient: (principalId) => clients.seal(principalId, request),
         notePosition: (reached) => {
           position = reached;

@@ -1,9 +1,12 @@
 /** Every route of `/api/v1` that needs no bearer (`contract.md` 18). */
 import { readPasswordLink, resetPassword } from '../../commands/accounts/change-password.ts';
+import { forgotPassword } from '../../commands/accounts/forgot-password.ts';
 import { signIn } from '../../commands/accounts/sign-in.ts';
+import { resendVerification, verifyAddress } from '../../commands/accounts/verify-email.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
 import { acceptInviteRoute, readInviteLink } from '../../commands/organisation/accept-invite.ts';
 import { setUpOrganisation } from '../../commands/organisation/found-organisation.ts';
+import { signUp } from '../../commands/organisation/sign-up.ts';
 import { z } from 'zod';
 import type { ServerInfo } from '../../commands/ports/ports.ts';
 import { definePublicRoute, type Routes } from '../../commands/kernel/public-route.ts';
@@ -37,7 +40,11 @@ export const getOpenapi = definePublicRoute<Record<string, never>, OpenApi>({
 export const publicRoutes: readonly AnyPublicRoute[] = [
   getOpenapi,
   setUpOrganisation,
+  signUp,
   signIn,
+  verifyAddress,
+  resendVerification,
+  forgotPassword,
   readPasswordLink,
   resetPassword,
   readInviteLink,

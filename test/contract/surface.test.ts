@@ -59,6 +59,7 @@ describe('the capabilities', () => {
       'revoke_sessions',
       'sign_out',
       'step_up',
+      'switch_organisation',
       'create_session_token',
     ]);
   });

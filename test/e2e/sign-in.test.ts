@@ -284,6 +284,7 @@ describe('signing in', function () {
     routes: { registry: [], publicRoutes: [] },
     requestId: ports.ids.newId('req'),
     source: 'somewhere',
+    device: '00',
     sealClient: (id) => ports.personal.seal(id, '{}'),
     afterAnswer: () => undefined,
     notePosition: () => undefined,

@@ -57,6 +57,34 @@ export const contractSignIn = {
     'A password is changed with the old one; the other sessions end.',
   ],
   'contract:17:password-reset': ['kernel', 'A password is set with the token of a link; every session ends.'],
+  'contract:17:sign-up': [
+    'kernel',
+    'Signing up answers 202 whatever the address, as far as SIGNUP allows it; the account is not verified.',
+  ],
+  'contract:17:verify': ['kernel', 'An address is verified with the token of the link mailed to it.'],
+  'contract:17:verify-resend': ['kernel', 'Another link to verify an address is mailed on request.'],
+  'contract:17:password-forgot': ['kernel', 'A link to set a new password is mailed on request.'],
+  'contract:17:switch-org': [
+    'switch_organisation',
+    'A session is replaced by one in another organisation of the person, with the same end.',
+  ],
+  'contract:18:claimed-address': [
+    'kernel',
+    'An account that has not verified its address claims it: it can sign in, whoever has the address.',
+  ],
+  'contract:18:unverified': [
+    'kernel',
+    'An unverified address withholds what sends, invites, approves or calls out: 403 email_unverified.',
+  ],
+  'contract:18:weak-password': [
+    'kernel',
+    'A new password that is known, or guessed from the person, is refused with the rule.',
+  ],
+  'contract:18:new-device': [
+    'kernel',
+    'A sign-in from a device that a person has not used before is told to that person by mail.',
+  ],
+  'contract:18:session-device': ['list_sessions', 'Sessions are listed with the device in words.'],
   'contract:18:link-names': [
     'kernel',
     'A password link names its person to its holder without being used up; the console shows the name.',

@@ -77,6 +77,9 @@ class MemorySecrets implements Secrets {
     this.mail.delete(mailboxId);
     return Promise.resolve();
   }
+  weaknessOf(): Promise<null> {
+    return Promise.resolve(null);
+  }
   hashPassword(password: string): Promise<HashedPassword> {
     return Promise.resolve(password as HashedPassword);
   }
@@ -151,6 +154,7 @@ export function memoryPorts() {
     clock,
     events,
     secrets,
+    devices: { note: () => Promise.resolve(false) },
     providerAuthorizations: new MemoryProviderAuthorizations(),
     logins: createMailLogins({
       secrets,

@@ -67,7 +67,13 @@ describe('session decider', () => {
   it('evolves until when the password counts as fresh', () => {
     const until = later(HOUR_MS);
     const state = session.evolve(
-      { userId: 'usr_1', expiresAt: later(2 * HOUR_MS), steppedUpUntil: later(0), isEnded: false },
+      {
+        userId: 'usr_1',
+        expiresAt: later(2 * HOUR_MS),
+        steppedUpUntil: later(0),
+        isEnded: false,
+        nextId: null,
+      },
       { type: 'SessionSteppedUp', data: { user_id: 'usr_1', until }, meta: {} as never },
     );
     expect(state.steppedUpUntil).to.equal(until);

@@ -26,6 +26,7 @@ describe('session management', () => {
       requestId: 'req_1',
       surface: 'console',
       source: 'somewhere',
+      device: '00',
       sealClient: async (id) => `sealed:${id}:{"ip":"192.0.2.1","user_agent":"a browser"}` as Sealed,
       afterAnswer: (work) => {
         work();

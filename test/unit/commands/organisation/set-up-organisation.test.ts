@@ -37,6 +37,7 @@ describe('setUpOrganisation', () => {
       routes: { registry: [], publicRoutes: [] },
       requestId: 'req_1',
       source: 'somewhere',
+      device: '00',
       sealClient: async (id) => `sealed:${id}:{}` as Sealed,
       afterAnswer: () => undefined,
       notePosition: () => undefined,
