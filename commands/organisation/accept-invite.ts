@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { account, emailKey, emailReservation } from '../accounts/account.ts';
 import { invalidLink, NewPassword, personAuthor } from '../accounts/credentials.ts';
+import { refuseWeakPassword } from '../accounts/new-password.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { parseInput } from '../kernel/invoke-capability.ts';
 import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
@@ -188,7 +189,7 @@ async function accountOf({ events }: Pick<Ports, 'events'>, key: string): Promis
 const NewPerson = z.strictObject({ name: lineOfText(100), password: NewPassword });
 
 /** Who accepts: an account there is, or a new one, whose password is stored before anything refers to it. */
-async function personOf(ports: Ports, { terms }: Waiting, { name, password }: Acceptance) {
+async function personOf(ports: Ports, { terms, email, orgId }: Waiting, { name, password }: Acceptance) {
   const ownerId = await accountOf(ports, terms.email_key);
   if (ownerId !== null) return { userId: ownerId, name: null };
   if (ports.server.signUp === 'closed') {
@@ -198,6 +199,9 @@ async function personOf(ports: Ports, { terms }: Waiting, { name, password }: Ac
     );
   }
   const given = NewPerson.parse(parseInput(NewPerson, { name, password }));
+  const orgName = ports.directory.state.organisations.get(orgId)?.name ?? '';
+  const about = [email, given.name, orgName];
+  await refuseWeakPassword(ports, given.password, { path: 'password', about });
   const hashed = await ports.secrets.hashPassword(given.password);
   const userId = ports.ids.newId('usr');
   await ports.secrets.savePassword(userId, hashed);

@@ -16,6 +16,7 @@ import type { ServerInfo } from '../ports/ports.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError, invalidField } from '../values/errors.ts';
 import { lineOfText } from '../values/input-fields.ts';
+import { acceptInvite } from './accept-invite.ts';
 import { createOrganisation, organisation } from './organisation.ts';
 
 const Input = z.strictObject({
@@ -40,38 +41,50 @@ export const signUp = definePublicRoute<Input, Nothing>({
   input: Input,
   output: Nothing,
   handle: async (input, context) => {
-    const { ports, source } = context;
-    const orgName = orgNameOf(ports.server, input);
-    const about = [input.email, input.name, orgName];
-    await refuseWeakPassword(ports, input.password, { path: 'password', about });
-    const key = emailKey(ports, input.email);
-    // Accounts cost memory for as long as the gateway runs, so the pauses of a source grow with each.
-    await ports.attempts.attempt({ account: `sign-up from ${source}`, source: null }, async () => {
-      const hashed = await ports.secrets.hashPassword(input.password);
-      const newcomer = { ...input, orgName, hashed, key };
-      if (await mayNameAgain(ports, `sign-up of ${key}`)) await register(context, newcomer);
-      return null;
-    });
+    const { email, name, password } = input;
+    const terms = termsOf(context.ports.server, input);
+    if (terms.token !== undefined) await acceptInvite(context, { token: terms.token, email, name, password });
+    else await found(context, { email, name, password, orgName: terms.orgName });
     return {};
   },
 });
 
-/** Throws as `SIGNUP` says. */
-function orgNameOf({ signUp: mode }: Pick<ServerInfo, 'signUp'>, { org_name, invite_token }: Input): string {
+type Founding = Pick<Input, 'email' | 'password' | 'name'> & { readonly orgName: string };
+
+async function found(context: PublicContext, input: Founding): Promise<void> {
+  const { ports, source } = context;
+  const about = [input.email, input.name, input.orgName];
+  await refuseWeakPassword(ports, input.password, { path: 'password', about });
+  const key = emailKey(ports, input.email);
+  // Accounts cost memory for as long as the gateway runs, so the pauses of a source grow with each.
+  await ports.attempts.attempt({ account: `sign-up from ${source}`, source: null }, async () => {
+    const hashed = await ports.secrets.hashPassword(input.password);
+    const newcomer = { ...input, hashed, key };
+    if (await mayNameAgain(ports, `sign-up of ${key}`)) await register(context, newcomer);
+    return null;
+  });
+}
+
+/** What to make: an organisation, or a member by an invite. Throws as `SIGNUP` says. */
+function termsOf(
+  { signUp: mode }: Pick<ServerInfo, 'signUp'>,
+  { org_name: orgName, invite_token: token }: Input,
+): { readonly token: string } | { readonly token?: never; readonly orgName: string } {
   if (mode === 'closed') {
     throw new GatewayError(
       'operation_unsupported',
       'Sign-up is closed here; ask the operator for an account.',
     );
   }
+  if (token !== undefined && orgName !== undefined) {
+    throw invalidField('org_name', 'Give either the organisation to found or an invite, not both.');
+  }
+  if (token !== undefined) return { token };
   if (mode === 'invite') {
     throw invalidField('invite_token', 'Signing up here needs an invite; ask a member for one.');
   }
-  if (org_name === undefined) throw invalidField('org_name', 'Name the organisation to found.');
-  if (invite_token !== undefined) {
-    throw invalidField('org_name', 'Give either the organisation to found or an invite, not both.');
-  }
-  return org_name;
+  if (orgName === undefined) throw invalidField('org_name', 'Name the organisation to found.');
+  return { orgName };
 }
 
 interface Newcomer extends Pick<Input, 'email' | 'name'> {

@@ -146,6 +146,26 @@ describe('signing up', function () {
     });
   });
 
+  it(`makes an invited person a member, with the invited address only ${verifies('contract:17:sign-up')}`, async () => {
+    const made = await owner.rest('POST', '/invites', { email: 'ida@example.com', role: 'member' });
+    expect(made.status, JSON.stringify(made.body)).to.equal(201);
+    const token = await log.tokenOf('invite', made.body.id as string);
+    const join = (email: string, password: string) =>
+      open('POST', '/auth/signup', { email, password, name: 'Ida', invite_token: token });
+    const wrong = await join('other@example.com', PERSON_PASSWORD);
+    expect(codeOf(wrong)).to.equal('400 invalid_request');
+    expect(wrong.body.error.details.issues[0].path).to.equal('email');
+    const weak = await join('ida@example.com', 'ida@example.com');
+    expect(codeOf(weak)).to.equal('400 invalid_request');
+    expect(weak.body.error.message).to.contain('too easy to guess');
+    expect((await join('ida@example.com', PERSON_PASSWORD)).status).to.equal(202);
+    const ida = await signInWith(gateway.baseUrl, 'ida@example.com');
+    const { body } = await ida.rest('GET', '/auth/session');
+    expect([body.role, body.org.id]).to.deep.equal(['member', gateway.tokens.orgId]);
+    const replayed = await join('ida@example.com', PERSON_PASSWORD);
+    expect(codeOf(replayed)).to.equal('401 invalid_credentials');
+  });
+
   it(`names the rule that a weak password breaks, in every route that sets one ${verifies('contract:18:weak-password')}`, async () => {
     const token = await gateway.gateway.ports.links.make('password', owner.userId, null);
     const routes: readonly [string, (password: string) => Promise<Answer>][] = [

@@ -180,6 +180,7 @@ export class InviteWorld {
       requestId: ports.ids.newId('req'),
       surface: 'rest',
       source: 'somewhere',
+      device: '00',
       sealClient: (id) => ports.personal.seal(id, '{}'),
       afterAnswer: () => undefined,
       notePosition: () => undefined,

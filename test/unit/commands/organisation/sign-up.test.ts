@@ -31,6 +31,9 @@ describe('signUp', () => {
     expect(await refusal('closed', { org_name: 'Sam Ltd' })).to.equal('operation_unsupported');
     expect(await refusal('closed', { invite_token: 'x' })).to.equal('operation_unsupported');
     expect(await refusal('invite', { org_name: 'Sam Ltd' })).to.equal('invalid_request invite_token');
+    expect(await refusal('invite', { invite_token: 'x', org_name: 'Sam Ltd' })).to.equal(
+      'invalid_request org_name',
+    );
     expect(await refusal('invite', {})).to.equal('invalid_request invite_token');
     expect(await refusal('open', {})).to.equal('invalid_request org_name');
     expect(await refusal('open', { org_name: 'Sam Ltd', invite_token: 'x' })).to.equal(
