@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import express, { type Router } from 'express';
+import type { SignUp } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { PREVIEW_STYLE } from '../../read-api/approvals/preview/document.ts';
 import { refuseRequest } from './refuse-request.ts';
@@ -43,8 +44,16 @@ const PAGE_HEADERS = new Map([
 /** Their address changes with their content. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
+/** What the page says of this installation to whoever opens it. */
+export interface ConsoleFacts {
+  readonly signUp: SignUp;
+  /** Whether the gateway sends mails of its own. */
+  readonly hasSystemMail: boolean;
+}
+
 /** A router for `/console` and below. */
-export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router {
+export function consoleRouter(facts: ConsoleFacts): Router {
+  const files = readConsoleFiles(facts);
   const router = express.Router({ caseSensitive: true, strict: true });
   router.get('/', (request, response) => {
     // Relative addresses in the page are resolved against its folder.
@@ -89,8 +98,6 @@ interface ConsoleFiles {
 
 const FOLDER = join(import.meta.dirname, '../console');
 const PAGE = 'console.html';
-/** Placeholder in the page for the folder of the files, relative to the page's address. */
-const PLACE = '{{assets}}';
 const VERSION_CHARS = 16;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -100,7 +107,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Reads all files. Throws when the page is missing. */
-function readConsoleFiles(): ConsoleFiles {
+function readConsoleFiles({ signUp, hasSystemMail }: ConsoleFacts): ConsoleFiles {
   const names = readdirSync(FOLDER).sort();
   const files = new Map<string, ConsoleFile>();
   const hash = createHash('sha256');
@@ -112,6 +119,10 @@ function readConsoleFiles(): ConsoleFiles {
     files.set(name, { type, bytes });
   }
   const version = hash.digest('hex').slice(0, VERSION_CHARS);
-  const page = readFileSync(join(FOLDER, PAGE), 'utf8').replaceAll(PLACE, `console/${version}`);
+  const page = readFileSync(join(FOLDER, PAGE), 'utf8')
+    // Relative to the page's address.
+    .replaceAll('{{assets}}', `console/${version}`)
+    .replace('{{sign-up}}', signUp)
+    .replace('{{system-mail}}', hasSystemMail ? 'on' : 'off');
   return { version, page: Buffer.from(page), files };
 }

@@ -17,11 +17,13 @@ export interface AdapterOptions {
   /** The direct address of Postgres, to receive cancellations of calls. */
   readonly directUrl: string;
   readonly allowedOrigins: readonly string[];
+  /** Without an address the gateway sends no mail of its own. */
+  readonly systemMail: { readonly smtpUrl: string | null };
 }
 
 /** Both adapters; their background work is put on the stack for its owner to close. */
 export function openAdapters(
-  { ports, directUrl, allowedOrigins }: AdapterOptions,
+  { ports, directUrl, allowedOrigins, systemMail }: AdapterOptions,
   opened: AsyncDisposableStack,
 ): Adapters {
   const { sql, clock, log } = ports;
@@ -39,7 +41,10 @@ export function openAdapters(
   return {
     providerCallback: providerCallback(ports),
     unsubscribe: unsubscribeRouter(ports),
-    console: consoleRouter(),
+    console: consoleRouter({
+      signUp: ports.server.signUp,
+      hasSystemMail: systemMail.smtpUrl !== null,
+    }),
     rest: restRouter({ registry: capabilities, publicRoutes, ports, door: doors.rest }),
     mcp: mcp.handle,
   };

@@ -73,9 +73,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   watchStores(metrics, { ...core.storage, sql, clock, dataDir: config.dataDir });
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
   await core.ports.feed.start();
-  const { allowedOrigins } = config;
+  const { allowedOrigins, systemMail } = config;
   const { directUrl } = core.storage;
-  const faces = roles.has('api') ? openAdapters({ ports, directUrl, allowedOrigins }, opened) : null;
+  const faces = roles.has('api')
+    ? openAdapters({ ports, directUrl, allowedOrigins, systemMail }, opened)
+    : null;
   const worker = roles.has('webhooks') ? openWorker(ports, core, metrics, config) : null;
   http.serve({ faces, checks: readinessChecks(core, projector, worker) });
   // Closed before the parts that its calls depend on.

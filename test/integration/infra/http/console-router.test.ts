@@ -29,6 +29,8 @@ describe('the files of the console', () => {
     const page = await call('/console');
     expect(page.status).to.equal(200);
     expect(page.headers['content-type']).to.equal('text/html; charset=utf-8');
+    expect(page.text, 'what it tells of the installation').to.contain('name="sign-up" content="invite"');
+    expect(page.text).to.contain('name="system-mail" content="on"').and.not.to.contain('{{');
     const assets = assetsOf(page.text);
     expect(assets.map((address) => basename(address))).to.have.members([
       'icon.svg',

@@ -163,7 +163,7 @@ export async function startRestStage(
     faces: {
       providerCallback: providerCallback(ports),
       unsubscribe: unsubscribeRouter(ports),
-      console: consoleRouter(),
+      console: consoleRouter({ signUp: ports.server.signUp, hasSystemMail: true }),
       rest: restRouter({
         registry: notes.registry,
         publicRoutes: notes.publicRoutes,
