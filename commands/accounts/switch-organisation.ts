@@ -20,6 +20,7 @@ export const switchOrganisation = defineCapability<Input, SignedIn>({
     'counts as just given. Ending this session later ends that one too.',
   effect: 'write',
   access: 'session',
+  whileDeleted: true,
   rest: { method: 'post', path: '/auth/switch-org' },
   tool: null,
   idempotency: { kind: 'none' },

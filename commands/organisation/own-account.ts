@@ -9,7 +9,7 @@ import {
   replayNothing,
 } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { membershipsOf } from '../kernel/membership.ts';
+import { membershipsOf, restorableBy } from '../kernel/membership.ts';
 import { NOTIFICATION_LEVELS } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';
 import { lineOfText } from '../values/input-fields.ts';
@@ -24,7 +24,14 @@ export const Me = z.object({
   notifications: z
     .enum(NOTIFICATION_LEVELS)
     .describe('Mails about waiting approvals: each, one a day, or none.'),
-  organisations: z.array(z.object({ id: z.string(), name: z.string(), role: z.enum(ROLES) })),
+  organisations: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      role: z.enum(ROLES),
+      erase_at: z.string().nullable().describe('Of a deleted one, which you may restore until then.'),
+    }),
+  ),
   created_at: z.string(),
 });
 export type Me = z.output<typeof Me>;
@@ -40,11 +47,12 @@ export function describeMe({ caller, ports }: Pick<Context, 'caller' | 'ports'>)
     email: person.email,
     is_verified: person.isVerified,
     notifications: person.notifications,
-    organisations: membershipsOf(state, person.id).map(({ orgId, role }) => ({
-      id: orgId,
-      name: state.organisations.get(orgId)?.name ?? '',
-      role,
-    })),
+    organisations: [...membershipsOf(state, person.id), ...restorableBy(state, person.id)].map(
+      ({ orgId, role }) => {
+        const org = state.organisations.get(orgId);
+        return { id: orgId, name: org?.name ?? '', role, erase_at: org?.eraseAt ?? null };
+      },
+    ),
     created_at: person.registeredAt,
   };
 }

@@ -13,6 +13,7 @@ export const getMe = defineCapability<z.output<typeof NoInput>, Me>({
     'Your name, address and settings, and the organisations you are a member of, the oldest membership first.',
   effect: 'read',
   access: 'session',
+  whileDeleted: true,
   rest: { method: 'get', path: '/users/me' },
   tool: null,
   idempotency: { kind: 'none' },
