@@ -2,6 +2,7 @@
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { keepFresh } from './keep-fresh.js';
+import { notificationOffer } from './notifications.js';
 import { byTime, continuedBy, refreshedBy } from './list-pages.js';
 import { rowOf } from './list-row.js';
 import { listApprovals } from './routes.js';
@@ -78,6 +79,7 @@ class ApprovalList {
       this.#problem,
       this.#rows,
       this.#below,
+      this.#context.names.hasRole('approver') ? notificationOffer() : null,
     ];
   }
 

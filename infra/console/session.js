@@ -6,6 +6,8 @@ const KEY = 'mailbox-gateway.session';
 let token = null;
 /** @type {() => void} */
 let onEnd = () => undefined;
+/** @type {() => void} */
+let onChange = () => undefined;
 
 export const session = {
   /** @returns {string | null} */
@@ -31,6 +33,14 @@ export const session = {
   /** @param {() => void} listener */
   whenEnded(listener) {
     onEnd = listener;
+  },
+  /** The rights of the person have changed: calls the listener. */
+  changed() {
+    onChange();
+  },
+  /** @param {() => void} listener */
+  whenChanged(listener) {
+    onChange = listener;
   },
 };
 
