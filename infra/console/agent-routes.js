@@ -82,9 +82,3 @@ export const changeToken = (id, body, key) => call('PATCH', tokenPath(id), { bod
  * @returns {Promise<unknown>}
  */
 export const revokeToken = (id, key) => call('DELETE', tokenPath(id), { key });
-
-/**
- * @param {AbortSignal} signal
- * @returns {Promise<Page<Member>>}
- */
-export const listMembers = (signal) => call('GET', `/members${MOST}`, { signal });

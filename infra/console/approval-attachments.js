@@ -3,6 +3,7 @@ import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { foreign, foreignLines, foreignPlain } from './foreign-text.js';
 import { readAttachment } from './routes.js';
+import { saveAs } from './save-as.js';
 
 /** @import { Approval, Attachment, Manifest } from './payloads.d.ts' */
 
@@ -94,12 +95,7 @@ async function pressed(button, below, act) {
  */
 async function kept({ id, index, signal }, name) {
   const { bytes } = await readAttachment(id, { index, disposition: 'attachment' }, signal);
-  const address = URL.createObjectURL(bytes);
-  h('a', { href: address, download: foreignPlain(name) }).click();
-  // The browser reads it after this click has been handled.
-  setTimeout(() => {
-    URL.revokeObjectURL(address);
-  }, 60_000);
+  saveAs(foreignPlain(name), bytes);
   return [];
 }
 

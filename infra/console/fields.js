@@ -3,9 +3,18 @@ import { h } from './dom.js';
 
 /** @typedef {import('./dom.js').Attributes} Attributes */
 
+/** Attributes of the field of a person's address. */
+export const EMAIL = {
+  type: 'email',
+  autocomplete: 'username',
+  inputmode: 'email',
+  maxlength: 254,
+  spellcheck: 'false',
+};
+
 /**
  * @param {string} name
- * @param {string} label
+ * @param {import('./payloads.d.ts').Child} label
  * @param {Attributes} [attributes] of the input
  * @param {string} [hint]
  */
@@ -141,7 +150,7 @@ export function textArea(name, label, attributes, hint) {
 
 /**
  * @param {string} name
- * @param {string} label
+ * @param {import('./payloads.d.ts').Child} label
  * @param {readonly (readonly [value: string, label: string])[]} options the first one is selected
  */
 export function selectField(name, label, options) {

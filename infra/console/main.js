@@ -1,22 +1,30 @@
 /** The console: picks the view for the address and draws what is around it. */
 import { ApiError, askForStepUpWith } from './api.js';
 import { ask, closeDialogs } from './dialog.js';
-import { h, icon } from './dom.js';
+import { h } from './dom.js';
+import { doorAt } from './doors.js';
 import { errorNotice, mayPass } from './error-notice.js';
 import { AFTER_WRONG_TRIES, passwordField, textIn } from './fields.js';
-import { foreign } from './foreign-text.js';
+import { headerBefore, headerOf, headerOfDeleted } from './header.js';
+import { linkView, takeLink } from './links.js';
 import { Names } from './names.js';
-import { HOME, navigation, pageAt, viewAt } from './pages.js';
-import { confirmPassword, signOut } from './routes.js';
+import { deletedOrganisationView } from './organisation-deleted-view.js';
+import { HOME, pageAt, viewAt } from './pages.js';
+import { readMe } from './people-routes.js';
+import { confirmPassword, endThisSession, readSession } from './routes.js';
 import { session, watchIdle } from './session.js';
-import { badLinkView, resetView, setupView, signInView } from './sign-in-views.js';
+import { signInView } from './sign-in-views.js';
 import { keepTimesTrue } from './times.js';
+import { verifiedNotice } from './verified-notice.js';
+import { countWaiting, setTitle } from './waiting.js';
 
 /**
  * @typedef {object} ViewContext
  * @property {Names} names
  * @property {AbortSignal} signal aborted when the view is left
  * @property {(news: string) => void} announce announces news to screen readers
+ * @property {() => void} reload shows the address again, with what the gateway says of the person now
+ * @property {(notice: string) => void} leave forgets the session, which has ended, and says why
  */
 /** @typedef {import('./sign-in-views.js').View} View */
 
@@ -29,11 +37,13 @@ const news = part('news');
 
 /** @type {AbortController} */
 let showing = new AbortController();
+/** Aborted when the names are forgotten. */
+let knowing = new AbortController();
 /** @type {Names | null} */
 let names = null;
-/** Kind and token of a one-time link, removed from the address first. */
+/** A one-time link, removed from the address first. */
 let link = takeLink();
-/** @type {{ notice?: string, email?: string }} for the next sign-in view */
+/** @type {import('./sign-in-views.js').SignInAs} for the next sign-in view */
 let signInAs = {};
 
 /** @param {string} id */
@@ -41,13 +51,6 @@ function part(id) {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`there is no #${id}`);
   return found;
-}
-
-function takeLink() {
-  const [, word, token] = /^#(setup|reset)=(.+)$/.exec(location.hash) ?? [];
-  if (word === undefined || token === undefined) return null;
-  history.replaceState(null, '', `${location.pathname}${location.search}${HOME}`);
-  return { word, token: decodeURIComponent(token) };
 }
 
 /** Shows the view for the address, or the error that it throws. */
@@ -75,7 +78,7 @@ async function show() {
  * @returns {View}
  */
 function failure(error) {
-  const { label, route, next } = pageAt(location.hash);
+  const { label, back = `All ${label.toLowerCase()}`, route, next } = pageAt(location.hash);
   return {
     title: 'Something went wrong',
     content: [
@@ -85,7 +88,7 @@ function failure(error) {
         'p',
         { class: 'row' },
         h('button', { type: 'button', class: 'plain', on: { click: () => void show() } }, 'Try again'),
-        h('a', { href: route }, `All ${label.toLowerCase()}`),
+        h('a', { href: route }, back),
       ),
     ],
   };
@@ -104,44 +107,86 @@ function retryLater(signal) {
  * @returns {Promise<View>}
  */
 async function viewFor(signal) {
-  if (link !== null) return await linkView(link);
+  if (link !== null) {
+    bar.replaceChildren(...headerBefore());
+    return await linkView(link, { toSignIn });
+  }
   if (session.token === null) return signedOut();
-  names ??= await Names.load();
+  if (doorAt(location.hash) !== null) history.replaceState(null, '', HOME);
+  try {
+    names ??= await learnNames();
+  } catch (error) {
+    if (hasCode(error, 'conflict')) return await ofDeleted();
+    throw error;
+  }
   drawBar(names);
-  return await viewAt({ names, signal, announce }, location.hash);
+  try {
+    return await viewAt({ names, signal, announce, reload, leave: leaveSaying }, location.hash);
+  } catch (error) {
+    // The role may have changed since the names were learned.
+    if (hasCode(error, 'insufficient_scope')) drawBar((names = await learnNames()));
+    throw error;
+  }
 }
 
-/** @param {{ word: string, token: string }} given */
-async function linkView({ word, token }) {
-  drawBar(null);
-  const leave = () => {
-    link = null;
-    names = null;
-    void show();
-  };
-  if (word === 'setup') return setupView({ token, onDone: leave });
-  const onDone = (/** @type {string} */ email) => {
-    session.forget();
-    signInAs = { notice: 'Password set. Sign in with it.', email };
-    leave();
-  };
-  try {
-    return await resetView({ token, onDone });
-  } catch (problem) {
-    if (problem instanceof ApiError && problem.code === 'invalid_credentials')
-      return badLinkView({ problem, onDone: leave });
-    throw problem;
-  }
+/**
+ * @param {unknown} error
+ * @param {string} code
+ */
+const hasCode = (error, code) => error instanceof ApiError && error.code === code;
+
+/** Learns who is signed in and where, and counts what waits for them from then on. */
+async function learnNames() {
+  const learned = await Names.load();
+  forgetNames();
+  knowing = new AbortController();
+  countWaiting(learned, knowing.signal);
+  return learned;
+}
+
+function forgetNames() {
+  names = null;
+  knowing.abort();
+}
+
+async function ofDeleted() {
+  const [where, me] = await Promise.all([readSession(), readMe()]);
+  bar.replaceChildren(...headerOfDeleted({ session: where, me }, { signOut, switched }));
+  return deletedOrganisationView(where, reload);
+}
+
+/** @param {import('./sign-in-views.js').SignInAs} as */
+function toSignIn(as) {
+  link = null;
+  forgetNames();
+  signInAs = as;
+  if (doorAt(location.hash) !== null) history.replaceState(null, '', HOME);
+  void show();
+}
+
+function reload() {
+  forgetNames();
+  void show();
+}
+
+/** @param {string} notice */
+function leaveSaying(notice) {
+  session.forget();
+  const email = names?.me.email;
+  history.replaceState(null, '', HOME);
+  toSignIn({ notice, ...(email === undefined ? {} : { email }) });
 }
 
 /** The address stays, so that the person returns to the same page. */
 function signedOut() {
   if (names !== null) {
     const notice = 'Your session has ended. Sign in to continue.';
-    signInAs = { notice, email: names.session.user.email };
+    signInAs = { notice, email: names.me.email };
   }
-  names = null;
-  drawBar(null);
+  forgetNames();
+  bar.replaceChildren(...headerBefore());
+  const door = doorAt(location.hash);
+  if (door !== null) return door({ toSignIn });
   const onDone = () => {
     signInAs = {};
     void show();
@@ -151,8 +196,8 @@ function signedOut() {
 
 /** @param {View} view */
 function place({ title, content }) {
-  document.title = `${title} – ${PRODUCT}`;
-  main.replaceChildren(h('div', { class: 'view' }, content));
+  setTitle(`${title} – ${PRODUCT}`);
+  main.replaceChildren(h('div', { class: 'view' }, verifiedNotice(names), content));
   const field = [...main.querySelectorAll('input')].find(({ value }) => value === '');
   const heading = main.querySelector('h1');
   if (session.token === null && field) field.focus();
@@ -160,36 +205,21 @@ function place({ title, content }) {
   scrollTo(0, 0);
 }
 
-/** @param {Names | null} whose */
+/** @param {Names} whose */
 function drawBar(whose) {
-  const brand = h('a', { class: 'brand', href: HOME }, icon('m3 8.5 3.4 3.4L13 5'), h('span', null, PRODUCT));
-  if (whose === null) {
-    bar.replaceChildren(brand);
-    return;
-  }
-  const { user, org } = whose.session;
-  const out = h(
-    'button',
-    { type: 'button', class: 'plain', on: { click: () => void signOutByHand() } },
-    'Sign out',
-  );
-  bar.replaceChildren(
-    brand,
-    navigation(whose, location.hash),
-    h(
-      'p',
-      { class: 'who' },
-      h('span', null, foreign(user.name)),
-      h('span', { class: 'quiet' }, foreign(org.name)),
-    ),
-    out,
-  );
+  bar.replaceChildren(...headerOf(whose, { hash: location.hash, signOut, switched }));
+}
+
+/** This tab is in another organisation now. */
+function switched() {
+  history.replaceState(null, '', HOME);
+  reload();
 }
 
 /** Ends the session at the gateway and in this tab. */
 async function leave() {
   try {
-    await signOut();
+    await endThisSession();
   } catch (error) {
     // Forgotten here even when the gateway cannot be reached; there it expires.
     if (!(error instanceof ApiError)) throw error;
@@ -197,11 +227,11 @@ async function leave() {
   session.end();
 }
 
-function signOutByHand() {
-  names = null;
+function signOut() {
+  forgetNames();
   signInAs = {};
   history.replaceState(null, '', HOME);
-  return leave();
+  void leave();
 }
 
 /** @param {string} text */
@@ -227,10 +257,14 @@ async function stepUp() {
 askForStepUpWith(stepUp);
 keepTimesTrue();
 session.whenEnded(() => void show());
+session.whenChanged(reload);
 watchIdle(() => {
   if (session.token !== null) void leave();
 });
-addEventListener('hashchange', () => void show());
+addEventListener('hashchange', () => {
+  link = null;
+  void show();
+});
 part('skip').addEventListener('click', () => {
   main.focus();
 });

@@ -1,9 +1,11 @@
 /** The signed-in person, and the names of ids that answers have provided; an unknown id is shown itself. */
-import { listAgents, listMembers } from './agent-routes.js';
+import { listAgents } from './agent-routes.js';
+import { listMembers, readMe } from './people-routes.js';
 import { readIdentity, readSession } from './routes.js';
 import { isRoadDone } from './start-road.js';
 
 /** @import { Identity, Session } from './payloads.d.ts' */
+/** @import { Me } from './people-payloads.d.ts' */
 
 /** Roles with `approvals:decide` (`contract.md` 3), the least first. */
 const APPROVERS = ['approver', 'admin', 'owner'];
@@ -11,6 +13,8 @@ const APPROVERS = ['approver', 'admin', 'owner'];
 export class Names {
   /** @type {Session} */
   session;
+  /** @type {Me} */
+  me;
   /** @type {Identity} */
   #identity;
   /** @type {Map<string, string>} */
@@ -25,17 +29,19 @@ export class Names {
   /**
    * @param {Session} session
    * @param {Identity} identity
+   * @param {Me} me
    */
-  constructor(session, identity) {
+  constructor(session, identity, me) {
     this.session = session;
+    this.me = me;
     this.#identity = identity;
     this.#names.set(session.user.id, session.user.name);
     for (const { id, email } of identity.mailboxes) this.#names.set(id, email);
   }
 
   static async load() {
-    const [session, identity] = await Promise.all([readSession(), readIdentity()]);
-    const names = new Names(session, identity);
+    const [session, identity, me] = await Promise.all([readSession(), readIdentity(), readMe()]);
+    const names = new Names(session, identity, me);
     if (names.may('mailboxes:manage')) names.isRoadDone = await isRoadDone();
     return names;
   }
@@ -53,10 +59,10 @@ export class Names {
   async learnPrincipals(signal) {
     const [agents, members] = await Promise.all([
       listAgents(signal),
-      this.may('members:manage') ? listMembers(signal) : { items: [] },
+      this.may('members:manage') ? listMembers(signal) : [],
     ]);
     this.#agents = agents.items.map(({ id, name }) => [id, name]);
-    this.#members = members.items.map(({ id, name }) => [id, name]);
+    this.#members = members.map(({ id, name }) => [id, name]);
     for (const [id, name] of [...this.#agents, ...this.#members]) this.#names.set(id, name);
   }
 
@@ -125,6 +131,11 @@ export class Names {
    */
   may(scope) {
     return this.#identity.token.scopes.includes(scope);
+  }
+
+  /** How many mailboxes this person has a grant on. */
+  get grants() {
+    return this.#identity.mailboxes.length;
   }
 
   /**

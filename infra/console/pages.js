@@ -1,4 +1,5 @@
 /** The pages of the console: who sees which, and the view for each address below them. */
+import { accountView } from './account-view.js';
 import { agentListView, agentNewView, agentView } from './agent-views.js';
 import { ApiError } from './api.js';
 import { approvalView } from './approval-view.js';
@@ -13,6 +14,11 @@ import { startView } from './start-view.js';
 import { tokenListView } from './token-list-view.js';
 import { tokenNewView, tokenView } from './token-view.js';
 import { NEXT as TOKEN_NEXT } from './token-wording.js';
+import { organisationNewView, organisationView } from './organisation-view.js';
+import { inviteView } from './people-invite-view.js';
+import { memberView } from './people-member-view.js';
+import { peopleView } from './people-view.js';
+import { NEXT as PEOPLE_NEXT } from './people-wording.js';
 import { endpointEditView, endpointNewView } from './webhook-form-view.js';
 import { webhookListView } from './webhook-list-view.js';
 import { webhookView } from './webhook-view.js';
@@ -27,7 +33,8 @@ import { NEXT } from './webhook-wording.js';
  * @typedef {object} ConsolePage
  * @property {string} label
  * @property {string} route
- * @property {(names: Names) => boolean} isFor who sees the page in the navigation
+ * @property {(names: Names) => boolean} isFor who sees the page in the navigation; the header leads to those that nobody sees there
+ * @property {string} [back] where a failure below the page leads, in words
  * @property {Readonly<Record<string, string>>} next advice per error code that is specific to the page
  * @property {readonly (readonly [RegExp, (context: ViewContext, place: Place) => Promise<View>])[]} views
  */
@@ -106,6 +113,36 @@ const PAGES = [
       [/^\/webhooks\/(whk_[0-9a-z]+)$/, (context, { id, query }) => webhookView(context, id, query)],
       [/^\/webhooks\/(whk_[0-9a-z]+)\/edit$/, (context, { id }) => endpointEditView(context, id)],
       [/^\/deliveries\/(obx_[0-9a-z]+)$/, (context, { id }) => deliveryView(context, id)],
+    ],
+  },
+  {
+    label: 'People',
+    route: '#/people',
+    isFor: (names) => names.may('members:manage'),
+    next: PEOPLE_NEXT,
+    views: [
+      [/^\/people$/, (context) => peopleView(context)],
+      [/^\/people\/invite$/, (context) => inviteView(context)],
+      [/^\/people\/(usr_[0-9a-z]+)$/, (context, { id }) => memberView(context, id)],
+    ],
+  },
+  {
+    label: 'Account',
+    back: 'Your account',
+    route: '#/account',
+    isFor: () => false,
+    next: PEOPLE_NEXT,
+    views: [[/^\/account$/, (context) => accountView(context)]],
+  },
+  {
+    label: 'Organisation',
+    back: 'The organisation',
+    route: '#/organisation',
+    isFor: () => false,
+    next: PEOPLE_NEXT,
+    views: [
+      [/^\/organisation$/, (context) => organisationView(context)],
+      [/^\/organisation\/new$/, (context) => Promise.resolve(organisationNewView(context))],
     ],
   },
 ];

@@ -40,7 +40,7 @@ export const resetPassword = (body) => call('POST', '/auth/password/reset', { bo
 export const confirmPassword = (password) => call('POST', '/auth/step-up', { body: { password } });
 
 /** @returns {Promise<unknown>} */
-export const signOut = () => call('POST', '/auth/logout');
+export const endThisSession = () => call('POST', '/auth/logout');
 
 /** @returns {Promise<Session>} */
 export const readSession = () => call('GET', '/auth/session');

@@ -71,5 +71,6 @@ export function deletion({ confirmation, manifest }) {
 /**
  * @param {number} count
  * @param {string} one
+ * @param {string} [several]
  */
-export const counted = (count, one) => `${String(count)} ${one}${count === 1 ? '' : 's'}`;
+export const counted = (count, one, several = `${one}s`) => `${String(count)} ${count === 1 ? one : several}`;

@@ -70,4 +70,24 @@ export const contractConsole = {
     'create_webhook_endpoint',
     'In the console a person sets up, tests, watches and replays webhooks; a secret is shown once, and texts by others stay text.',
   ],
+  'contract:18:console-people': [
+    'create_invite',
+    'In the console people are invited, accept, change roles and leave; what a person may not see goes from their page at once.',
+  ],
+  'contract:18:console-sign-up': [
+    'transport',
+    'Before sign-in the console makes accounts, verifies addresses and sets forgotten passwords; no link acts by being opened.',
+  ],
+  'contract:18:console-organisation': [
+    'transport',
+    'In the console an organisation is renamed, left, deleted by its typed name and restored; one person switches between several.',
+  ],
+  'contract:18:console-account': [
+    'transport',
+    'In the console a person changes name, password and mails, ends sessions and erases the account.',
+  ],
+  'contract:18:console-notices': [
+    'list_approvals',
+    'The title counts what waits for this person; a browser that they allowed tells of each that begins to wait, once, without text from a mail.',
+  ],
 } as const satisfies RequirementTable;

@@ -90,3 +90,21 @@ const MEASURE_CONTRAST = `(() => {
   }
   return found;
 })()`;
+
+/** Controls of the page that the Tab key does not reach, by their names; of radio buttons only the checked one is a stop. */
+export async function unreachedByTab(page: Page): Promise<readonly string[]> {
+  const controls = Number(await page.evaluate(`${STOPS}.length`));
+  await page.evaluate('document.activeElement.blur()');
+  // One more for the browser's own stop at the end of the page.
+  for (let presses = 0; presses <= controls + 1; presses += 1) {
+    await page.keyboard.press('Tab');
+    await page.evaluate('document.activeElement.toggleAttribute("data-reached", true)');
+  }
+  return await page.evaluate<readonly string[]>(
+    `${STOPS}.filter((each) => !each.hasAttribute('data-reached')).map((each) => each.outerHTML)`,
+  );
+}
+
+const STOPS = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
+  .filter((each) => each.checkVisibility() && !each.disabled && each.type !== 'hidden' && each.tabIndex >= 0)
+  .filter((each) => each.type !== 'radio' || each.checked)`;

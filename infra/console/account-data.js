@@ -1,0 +1,58 @@
+/** The end of the account of the signed-in person. */
+import { actionButton } from './action-button.js';
+import { ApiError } from './api.js';
+import { ask } from './dialog.js';
+import { h } from './dom.js';
+import { field, textIn } from './fields.js';
+import { foreign } from './foreign-text.js';
+import { card } from './page-parts.js';
+import { deleteMe } from './people-routes.js';
+
+/** @typedef {import('./main.js').ViewContext} ViewContext */
+
+/** @param {ViewContext} context */
+export function endCard({ names, leave }) {
+  const problem = h('div', { 'aria-live': 'assertive' });
+  const { email } = names.me;
+  const end = actionButton('Delete your account…', {
+    tone: 'danger',
+    problem,
+    act: async () => {
+      const isDone = await ask({
+        title: 'Delete your account?',
+        content: [
+          h('p', null, 'You leave every organisation. Your tokens end, and your agents are deleted. Your name and address are erased; it cannot be undone.'), // prettier-ignore
+          field('confirmed', ['Type ', foreign(email), ' to confirm'], {
+            autocomplete: 'off',
+            spellcheck: 'false',
+          }),
+        ],
+        confirm: 'Delete account',
+        tone: 'danger',
+        next: { last_owner: 'Make someone else an owner there first, or delete that organisation.' },
+        act: (form) => {
+          assertTyped(textIn(form, 'confirmed'), email);
+          return deleteMe();
+        },
+      });
+      if (isDone) leave('Your account is deleted.');
+    },
+  });
+  return card(
+    'end',
+    'Delete the account',
+    h('p', null, 'An organisation must keep an owner: hand over those that only you own first.'),
+    end,
+    problem,
+  );
+}
+
+/**
+ * Throws `ApiError` unless it is typed as it stands there.
+ * @param {string} typed
+ * @param {string} wanted
+ */
+export function assertTyped(typed, wanted) {
+  if (typed.trim().toLowerCase() === wanted.toLowerCase()) return;
+  throw new ApiError('not_confirmed', 'That is not what stands there. Nothing was done.');
+}
