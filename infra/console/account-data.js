@@ -1,4 +1,4 @@
-/** The end of the account of the signed-in person. */
+/** What the gateway holds of a person, as a file, and the end of the account. */
 import { actionButton } from './action-button.js';
 import { ApiError } from './api.js';
 import { ask } from './dialog.js';
@@ -6,9 +6,34 @@ import { h } from './dom.js';
 import { field, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { card } from './page-parts.js';
-import { deleteMe } from './people-routes.js';
+import { deleteMe, exportMe } from './people-routes.js';
+import { saveAs } from './save-as.js';
 
 /** @typedef {import('./main.js').ViewContext} ViewContext */
+
+/** @param {ViewContext} context */
+export function exportCard({ announce }) {
+  const problem = h('div', { 'aria-live': 'assertive' });
+  const save = actionButton('Download your data', {
+    problem,
+    act: async () => {
+      const text = JSON.stringify(await exportMe(), null, 2);
+      saveAs('mailbox-gateway-account.json', new Blob([text], { type: 'application/json' }));
+      announce('The file is being saved.');
+    },
+  });
+  return card(
+    'data',
+    'Your data',
+    h(
+      'p',
+      null,
+      'What the gateway holds of you: account, organisations, sessions, tokens, agents, and what you did.',
+    ),
+    save,
+    problem,
+  );
+}
 
 /** @param {ViewContext} context */
 export function endCard({ names, leave }) {

@@ -1,5 +1,5 @@
-/** The account of the signed-in person: name, address, password, notices of approvals, sessions, and its end. */
-import { endCard } from './account-data.js';
+/** The account of the signed-in person: name, address, password, notices of approvals, sessions, data, and its end. */
+import { endCard, exportCard } from './account-data.js';
 import { SessionsCard } from './account-sessions.js';
 import { badgeOf, CHECK, QUESTION } from './badges.js';
 import { radios } from './choices.js';
@@ -34,6 +34,7 @@ export async function accountView(context) {
         passwordCard(context),
         noticesCard(context),
         sessions.content,
+        exportCard(context),
         endCard(context),
       ),
     ],

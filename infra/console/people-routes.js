@@ -87,6 +87,31 @@ export const changeMe = (body) => call('PATCH', '/users/me', { body });
 /** @returns {Promise<unknown>} */
 export const deleteMe = () => call('DELETE', '/users/me');
 
+/** @typedef {{ audit: Page<unknown> }} Exported */
+
+const MOST_EXPORTED_PAGES = 1_000;
+
+/**
+ * Everything held about the person, with all pages of the trail in one.
+ * @returns {Promise<Exported>}
+ */
+export async function exportMe() {
+  let { audit, ...held } = await exportedPage('');
+  for (let page = 1; page < MOST_EXPORTED_PAGES && audit.page.next_cursor !== null; page += 1) {
+    const { audit: more } = await exportedPage(
+      `?${new URLSearchParams({ cursor: audit.page.next_cursor }).toString()}`,
+    );
+    audit = { ...more, items: [...audit.items, ...more.items] };
+  }
+  return { ...held, audit };
+}
+
+/**
+ * @param {string} query
+ * @returns {Promise<Exported>}
+ */
+const exportedPage = (query) => call('GET', `/users/me/export${query}`);
+
 /**
  * @param {{ old: string, new: string }} body
  * @returns {Promise<unknown>}

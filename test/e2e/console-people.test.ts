@@ -1,4 +1,5 @@
 /** People, invites, accounts and organisations in a real browser, with mails from a real SMTP server. */
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
@@ -281,7 +282,7 @@ describe('people in the console', function () {
     await press(sally, 'Cancel');
   });
 
-  it(`changes the own account: name, password, mails, sessions ${verifies('contract:18:console-account')}`, async () => {
+  it(`changes the own account: name, password, mails, sessions, data ${verifies('contract:18:console-account')}`, async () => {
     const { page } = olga;
     await open(olga, '#/account');
     await heading(olga, 'Account');
@@ -306,6 +307,10 @@ describe('people in the console', function () {
     await eventually(async () => {
       expect(await sessions.count()).to.equal(before);
     });
+    const saving = page.waitForEvent('download');
+    await press(olga, 'Download your data');
+    const saved = JSON.parse(await readFile(await (await saving).path(), 'utf8')) as object;
+    expect(JSON.stringify(saved)).to.contain('Olga O. Owner');
     await page.getByLabel('Present password').fill(PERSON_PASSWORD);
     await choosePassword(olga, 'New password', NEW_PASSWORD);
     await press(olga, 'Change the password');

@@ -84,7 +84,7 @@ export const contractConsole = {
   ],
   'contract:18:console-account': [
     'transport',
-    'In the console a person changes name, password and mails, ends sessions and erases the account.',
+    'In the console a person changes name, password and mails, ends sessions, exports and erases the account.',
   ],
   'contract:18:console-notices': [
     'list_approvals',
