@@ -2,7 +2,7 @@
 import { call } from './api.js';
 
 /** @import { Page } from './payloads.d.ts' */
-/** @import { Agent, IssuedToken, Member, NewToken, Token } from './setup-payloads.d.ts' */
+/** @import { Agent, IssuedToken, NewToken, Token } from './setup-payloads.d.ts' */
 
 const MOST = '?limit=200';
 

@@ -140,9 +140,3 @@ export interface IssuedToken extends Token {
   token?: string;
   secret_shown: boolean;
 }
-
-export interface Member {
-  id: string;
-  name: string;
-  role: string;
-}
