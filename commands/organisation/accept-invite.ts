@@ -50,6 +50,7 @@ export const readInviteLink = definePublicRoute<z.output<typeof LinkInput>, Invi
     'Returns organisation, role, inviter and address of the invite, and whether the address has an account. The ' +
     'holder of the token has the mail. The token is in the body, so that no log contains it.',
   rest: { method: 'post', path: '/auth/invites/accept/link', status: 200 },
+  errors: ['conflict'],
   input: LinkInput,
   output: InviteLink,
   handle: async ({ token }, context) => {
@@ -75,6 +76,7 @@ export const acceptInviteRoute = definePublicRoute<z.output<typeof AcceptInput>,
     'Uses the link of an invite up. A person with an account becomes a member, without any password. For another address an ' +
     'account is made, with this name and password. This does not sign in.',
   rest: { method: 'post', path: '/auth/invites/accept', status: 204 },
+  errors: ['conflict', 'operation_unsupported'],
   input: AcceptInput,
   output: z.strictObject({}),
   handle: async (input, context) => {

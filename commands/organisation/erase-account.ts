@@ -27,7 +27,7 @@ import { forgetToken, token } from './token.ts';
 
 export type ErasurePorts = Pick<
   Ports,
-  'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'secrets' | 'links' | 'leases'
+  'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'secrets' | 'links' | 'devices' | 'leases'
 >;
 
 /**
@@ -161,6 +161,7 @@ async function forgetPerson(
   lease.assertHeld();
   await ports.secrets.erasePassword(userId);
   await ports.links.withdraw(userId);
+  await ports.devices.forget(userId);
   await ports.personal.erase(userId);
   const { position } = await decideAndAppend(ports, author, account, { id: userId, decide: finishErasure });
   if (position !== null) await ports.directory.waitFor(position);

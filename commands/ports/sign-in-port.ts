@@ -65,6 +65,8 @@ export interface KnownDevices {
    * and network.
    */
   note(userId: string, device: string): Promise<boolean>;
+  /** For an account that is erased. */
+  forget(userId: string): Promise<void>;
 }
 
 /** The last use of sessions, over all processes. */

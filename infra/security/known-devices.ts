@@ -20,6 +20,9 @@ export function createKnownDevices({
       const [row] = await sql.query<{ is_new: boolean }>(NOTE, [userId, Buffer.from(device, 'hex'), now]);
       return row?.is_new ?? false;
     },
+    forget: async (userId) => {
+      await sql.query('delete from work.known_device where user_id = $1', [userId]);
+    },
   };
 }
 

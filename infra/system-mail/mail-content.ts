@@ -1,6 +1,7 @@
 /** What a mail says and to whom, from what is true when it is sent; or why it is not sent. */
 import { z } from 'zod';
 import { emailKey, emailReservation } from '../../commands/accounts/account.ts';
+import { deviceInWords } from '../../commands/accounts/device-in-words.ts';
 import { UNSUBSCRIBE_PATH, unsubscribeToken } from '../../commands/accounts/unsubscribe.ts';
 import { noticeFact, type NoticeFact } from '../../commands/approver-notices/notice-facts.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
@@ -106,22 +107,28 @@ async function passwordReset(given: Given): Promise<Content> {
 }
 
 /** To an address with an owner nobody else gets a link; the owner learns that the account exists. */
+const addressOf = async (given: Given): Promise<string | null> =>
+  personOf(given)?.email ?? (await sealedAddress(given));
+
 async function verifyEmail(given: Given): Promise<Content> {
   const { ports, request } = given;
-  const { people } = ports.directory.state;
-  const email = personOf(given)?.email ?? (await sealedAddress(given));
+  const email = await addressOf(given);
   if (email === null) return 'no_account';
+  const { people } = ports.directory.state;
   const { ownerId, claimantId } = await accountsOf(ports, email);
   const person = people.get(request.user_id ?? claimantId ?? '');
   if (person?.isVerified === true && person.id === request.user_id) return 'no_longer_true';
-  if (ownerId !== null) return addressed(email, ownerId, templates.addressHasAccount(signInLink(given)));
-  if (person === undefined) return 'no_account';
-  const href = await newLink(given, {
-    purpose: 'verify',
-    subject: person.id,
-    orgId: orgOf(given, person.id),
-  });
-  return addressed(person.email, person.id, templates.verifyEmail(href));
+  // An owner who is not verified yet was interrupted in between, and gets another link.
+  if (ownerId !== null && people.get(ownerId)?.isVerified === true)
+    return addressed(email, ownerId, templates.addressHasAccount(signInLink(given)));
+  return person === undefined ? 'no_account' : await askToVerify(given, person);
+}
+
+async function askToVerify(given: Given, { id, email, name }: PersonEntry): Promise<Content> {
+  const orgId = orgOf(given, id);
+  const organisation = plainName(given.ports.directory.state.organisations.get(orgId ?? '')?.name ?? '');
+  const href = await newLink(given, { purpose: 'verify', subject: id, orgId });
+  return addressed(email, id, templates.verifyEmail({ name: plainName(name), organisation }, href));
 }
 
 async function invite(given: Given): Promise<Content> {
@@ -152,8 +159,11 @@ async function newSignIn(given: Given): Promise<MailText | SkipReason> {
   if (session === undefined) return 'no_longer_true';
   const text = session.client === null ? null : await ports.personal.open(session.client);
   const client = text === null ? null : Client.parse(JSON.parse(text));
-  const device = client && { ip: plainAddress(client.ip), browser: plainName(client.user_agent) };
-  return templates.newSignIn({ at: session.startedAt, device }, signInLink(given));
+  const device = client && { ip: plainAddress(client.ip), browser: deviceInWords(client.user_agent) };
+  return templates.newSignIn(
+    { at: session.startedAt, device },
+    linkTo(ports.server.baseUrl, '/console#/account'),
+  );
 }
 
 /** The gateway wrote it from the connection, or from what a proxy says. */

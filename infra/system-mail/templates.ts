@@ -3,12 +3,17 @@ import { counted } from '../../commands/values/counted.ts';
 import type { Role } from '../../commands/values/scopes.ts';
 import { type Link, mailText, type MailText, momentOf } from './mail-parts.ts';
 
-export const verifyEmail = (link: Link): MailText =>
+/** Whom the account was made for: a stranger may have made it with this address. */
+export const verifyEmail = (
+  { name, organisation }: { readonly name: string; readonly organisation: string },
+  link: Link,
+): MailText =>
   mailText({
     subject: 'Verify your e-mail address',
     preheader: 'Confirm that this address is yours, and your account is ready.',
     action: { label: 'Verify the address', href: link },
     paragraphs: [
+      `An account was made with this address for ${name}, in the organisation ${organisation}. Verify it only if that is you.`,
       'Until then you can sign in, but nothing is sent from your account and you cannot invite people. The link works once, within 24 hours.',
     ],
     footer:

@@ -78,11 +78,14 @@ describe('an erased person', function () {
 
   const soon = (): string => new Date(Date.now() + 3_600_000).toISOString();
   const sql = (): Sql => gateway.gateway.ports.sql;
+  const devicesOf = async (userId: string): Promise<number> =>
+    (await sql().query('select device from work.known_device where user_id = $1', [userId])).length;
 
   it('is in the rows before, so that the search finds something', async () => {
     const rows = await rowsOf(sql());
     const found = rows.filter(({ raw }) => formsOf(EMAIL).some((form) => raw.includes(form)));
     expect(found.map(({ type }) => type)).to.satisfy((types: string[]) => types.length > 0);
+    expect(await devicesOf(person.userId)).to.be.greaterThan(0);
   });
 
   it(`exports what is held about them, and of others only ids ${verifies('contract:17:export')}`, async () => {
@@ -134,6 +137,7 @@ describe('an erased person', function () {
       const later = createPersonalData({ sql: sql(), clock: systemClock, masterKey });
       for (const text of sealed) expect(texts).not.to.include(await later.open(text));
     }, 15_000);
+    expect(await devicesOf(person.userId)).to.equal(0);
   });
 
   it(`is in no read model that is built again, and the trail is whole ${verifies('contract:12:erasure')}`, async () => {

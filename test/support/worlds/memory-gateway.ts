@@ -154,7 +154,7 @@ export function memoryPorts() {
     clock,
     events,
     secrets,
-    devices: { note: () => Promise.resolve(false) },
+    devices: { note: () => Promise.resolve(false), forget: () => Promise.resolve() },
     providerAuthorizations: new MemoryProviderAuthorizations(),
     logins: createMailLogins({
       secrets,

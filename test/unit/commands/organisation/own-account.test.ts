@@ -45,7 +45,7 @@ describe('the own account', () => {
       email: 'ann@example.net',
       is_verified: true,
       notifications: 'each',
-      organisations: [{ id: world.orgId, name: 'Example', role: 'approver' }],
+      organisations: [{ id: world.orgId, name: 'Example', role: 'approver', erase_at: null }],
       created_at: me.created_at,
     });
     const change = { name: 'Ann', notifications: 'digest' };

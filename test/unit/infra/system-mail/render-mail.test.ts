@@ -45,7 +45,7 @@ const HOSTILE = [
 const every = (name: string): Readonly<Record<string, MailText>> => {
   const organisation = plainName(name);
   return {
-    verifyEmail: templates.verifyEmail(LINK),
+    verifyEmail: templates.verifyEmail({ name: organisation, organisation }, LINK),
     addressHasAccount: templates.addressHasAccount(CONSOLE),
     passwordReset: templates.passwordReset(LINK),
     passwordChanged: templates.passwordChanged(AT, CONSOLE),
