@@ -12,17 +12,26 @@ import { WITHHELD_UNVERIFIED } from './membership.ts';
  * `email_unverified` for what a verified address would allow.
  */
 export const lacks = (
-  { session, role, isVerified }: Caller,
+  caller: Caller,
   required: readonly Scope[],
   which: 'any' | 'all' = 'any',
 ): GatewayError => {
-  if (!isVerified && required.some((scope) => WITHHELD_UNVERIFIED.has(scope))) return emailUnverified();
+  const { session, role } = caller;
+  if (required.some((scope) => awaitsVerification(caller, scope))) return emailUnverified();
   const ofRole: readonly Scope[] = session === null || role === null ? [] : ROLE_SCOPES[role];
   if (required.some((scope) => SESSION_ONLY_SCOPES.includes(scope) && ofRole.includes(scope))) {
     return stepUpRequired();
   }
   return insufficientScope(required, which);
 };
+
+/** True for a scope that the caller would have, were the address verified. */
+function awaitsVerification({ session, role, token, isVerified }: Caller, scope: Scope): boolean {
+  if (isVerified || !WITHHELD_UNVERIFIED.has(scope)) return false;
+  if (isMailboxScope(scope)) return token.scopes.includes(scope);
+  if (role === null || !ROLE_SCOPES[role].includes(scope)) return false;
+  return session !== null || (token.scopes.includes(scope) && !SESSION_ONLY_SCOPES.includes(scope));
+}
 
 const emailUnverified = (): GatewayError =>
   new GatewayError(
