@@ -152,6 +152,10 @@ export const contractCallers = {
     'A grant without the verb answers 403 insufficient_scope with details.required.',
   ],
   'contract:3:all-needed-first': ['kernel', 'All needed scopes are checked before anything runs.'],
+  'contract:3:matrix': [
+    'kernel',
+    'Every capability answers each role and credential, here and of another organisation, before and after a role change, by the rules.',
+  ],
 
   'contract:8:default': [
     'email_act',
