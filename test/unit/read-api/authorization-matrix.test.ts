@@ -21,7 +21,6 @@ import {
 import { verifies } from '../../support/suite/verifies.ts';
 
 type Answers = ReadonlyMap<string, Answer>;
-const SECTION = verifies('contract:3:matrix');
 
 const cell = (kind: CredentialKind, { name, place }: Call): string =>
   `${name} at ${String(place)} by ${kind}`;
@@ -67,7 +66,7 @@ describe('the authorisation of every capability', () => {
     }
   });
 
-  it(`asks every capability, and each can be used by somebody ${SECTION}`, () => {
+  it(`includes every capability, each of which some caller may use ${verifies('contract:3:matrix')}`, () => {
     const usable = calls.filter((call) =>
       ROLES.some((role) => CREDENTIALS.some((kind) => of(role, kind, call) === 'allowed')),
     );
@@ -86,7 +85,7 @@ describe('the authorisation of every capability', () => {
     ]);
   });
 
-  it(`never reaches another organisation, which answers like one that does not exist ${SECTION}`, () => {
+  it(`never reaches another organisation, which answers like one that does not exist ${verifies('contract:3:matrix')}`, () => {
     const foreign = calls.filter(({ place }) => place === 'foreign');
     expect(foreign.length).to.be.greaterThan(30);
     const unknownOf = (call: Call): Call => ({ ...call, place: 'unknown' });
@@ -101,7 +100,7 @@ describe('the authorisation of every capability', () => {
     }
   });
 
-  it(`refuses every credential of somebody who is no member ${SECTION}`, async () => {
+  it(`refuses every credential of a person who is not a member ${verifies('contract:3:matrix')}`, async () => {
     const stranger = await answersOf(await world.holder(null));
     expect([...new Set(stranger.values())]).to.deep.equal(['token_revoked']);
     for (const role of ROLES) {
@@ -111,7 +110,7 @@ describe('the authorisation of every capability', () => {
     }
   });
 
-  it(`answers after a role change as if the role had never been another ${SECTION}`, async () => {
+  it(`answers after a role change as if the role had never been another ${verifies('contract:3:matrix')}`, async () => {
     for (const before of ROLES) {
       for (const after of ROLES) {
         if (before === after) continue;
@@ -122,7 +121,7 @@ describe('the authorisation of every capability', () => {
     }
   });
 
-  it(`gives a role everything that a role within it has ${SECTION}`, () => {
+  it(`gives a role everything that a role within it has ${verifies('contract:3:matrix')}`, () => {
     const within = (inner: Role, outer: Role): boolean =>
       ROLE_SCOPES[inner].every((scope) => ROLE_SCOPES[outer].includes(scope));
     for (const outer of ROLES) {
@@ -134,7 +133,7 @@ describe('the authorisation of every capability', () => {
     }
   });
 
-  it(`gives no token what a session lacks, and no agent what its owner lacks ${SECTION}`, () => {
+  it(`gives no token what a session lacks, and no agent what its owner lacks ${verifies('contract:3:matrix')}`, () => {
     const wrong = broken(
       (role, kind, call) =>
         of(role, kind, call) === 'allowed' &&
@@ -144,7 +143,7 @@ describe('the authorisation of every capability', () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it(`keeps from tokens what only a person who is signed in may do ${SECTION}`, () => {
+  it(`keeps from tokens what only a person who is signed in may do ${verifies('contract:3:matrix')}`, () => {
     const ofSessions = (call: Call): boolean => {
       const { access } = call.capability;
       if (typeof access === 'string') return access !== 'any-token';
@@ -166,7 +165,7 @@ describe('the authorisation of every capability', () => {
     expect(named.every(ofSessions)).to.equal(true);
   });
 
-  it(`keeps agents within mailbox scopes and the two of the organisation ${SECTION}`, () => {
+  it(`keeps agents within mailbox scopes and the two of the organisation ${verifies('contract:3:matrix')}`, () => {
     const mayHold = (scope: Scope): boolean =>
       isMailboxScope(scope) || AGENT_ORG_SCOPES.some((held) => held === scope);
     const wrong = broken(
@@ -178,7 +177,7 @@ describe('the authorisation of every capability', () => {
     expect(wrong).to.deep.equal([]);
   });
 
-  it(`asks for the password only in a session without a fresh one, and only where it is the last thing missing ${SECTION}`, () => {
+  it(`asks for the password only in a session without a fresh one, and only where it is the last thing missing ${verifies('contract:3:matrix')}`, () => {
     const wrong = broken((role, kind, call) => {
       const answer = of(role, kind, call);
       if (kind !== 'session') return answer === 'step_up_required';
@@ -195,7 +194,7 @@ describe('the authorisation of every capability', () => {
     expect(unguarded).to.deep.equal([]);
   });
 
-  it(`withholds from an unverified address what sends, invites or calls out, and says so only where that helps ${SECTION}`, () => {
+  it(`withholds from an unverified address what sends, invites or calls out, and says so only where that helps ${verifies('contract:3:matrix')}`, () => {
     const wrong = broken((role, kind, call) => {
       const [before, after] = [of(role, kind, call, unverified), of(role, kind, call)];
       if (before === 'email_unverified') return after !== 'allowed' && after !== 'step_up_required';

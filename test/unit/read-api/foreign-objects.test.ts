@@ -84,7 +84,7 @@ describe('an object of another organisation', () => {
     foreign.set('grant_id', await make(createGrant, grant));
   });
 
-  it(`can be read there ${verifies('contract:3:foreign-404')}`, async () => {
+  it(`is shown in its own organisation ${verifies('contract:3:foreign-404')}`, async () => {
     for (const name of ['get_member', 'get_agent', 'get_token', 'get_webhook_endpoint']) {
       const capability = capabilities.find((one) => one.name === name);
       if (capability === undefined) throw new Error(`no ${name}`);
@@ -115,7 +115,7 @@ describe('an object of another organisation', () => {
     expect(world.gateway.events.all.length, 'nothing was written').to.equal(before);
   });
 
-  it(`cannot be named in a field ${verifies('contract:3:foreign-404')}`, async () => {
+  it(`is refused in a field like one that does not exist ${verifies('contract:3:foreign-404')}`, async () => {
     const { granted, foreign: box } = world.mailboxes;
     const [agent_id, user_id] = [foreign.get('agent_id') ?? '', foreign.get('user_id') ?? ''];
     const own = await call(owner.ids['stepped-up session'], createAgent, { name: 'Own' });
