@@ -21,7 +21,9 @@ import { Action } from '../../commands/messages/actions.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
 import { Agent } from '../../commands/organisation/add-agent.ts';
+import { Invite } from '../../commands/organisation/manage-invites.ts';
 import { Token } from '../../commands/organisation/manage-tokens.ts';
+import { Me } from '../../commands/organisation/own-account.ts';
 import { Member, Organisation } from '../../commands/organisation/organisation-payload.ts';
 import { OrgPolicy } from '../../commands/policy/set-policy.ts';
 import {
@@ -89,6 +91,7 @@ const ANSWERS: Named = {
   ApprovalRunBy: ListedApproval.shape.run_by.unwrap(),
   ApprovalVote: ListedApproval.shape.votes.element,
   ApprovalWarning,
+  AuditActor: AuditLine.shape.actor,
   AuditLine,
   Body,
   Delivery,
@@ -100,9 +103,13 @@ const ANSWERS: Named = {
   Folder,
   FolderRoleMap,
   Grant,
+  Invite,
+  InvitedGrant: Invite.shape.mailbox_grants.element,
   Mailbox,
   MailPage: MessagePage.shape.page,
   Manifest,
+  Me,
+  OrganisationOfPerson: Me.shape.organisations.element,
   Member,
   MemberConsequences: Member.shape.consequences,
   Message,

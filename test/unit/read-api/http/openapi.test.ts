@@ -72,7 +72,13 @@ describe('OpenAPI document', () => {
     expect(open).to.have.members([
       '/openapi.json',
       '/auth/setup',
+      '/auth/signup',
       '/auth/login',
+      '/auth/verify',
+      '/auth/verify/resend',
+      '/auth/password/forgot',
+      '/auth/invites/accept',
+      '/auth/invites/accept/link',
       '/auth/password/reset',
       '/auth/password/reset/link',
     ]);
