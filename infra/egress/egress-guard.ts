@@ -95,6 +95,8 @@ async function resolved(resolve: Resolve, host: string): Promise<readonly string
     timer = setTimeout(() => {
       reject(unresolved(host));
     }, DNS_TIMEOUT_MS);
+    // Nobody may wait for it any longer.
+    timer.unref();
   });
   try {
     return await Promise.race([resolve(host), tooLong]);

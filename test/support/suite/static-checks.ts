@@ -2,7 +2,7 @@
 import { runNode } from './child.ts';
 import type { Job } from './job.ts';
 
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 300_000;
 const SOURCES = ['commands', 'projections', 'read-api', 'mcp', 'infra', 'test', 'bench'];
 
 const check = (name: string, ...args: readonly string[]): Job => ({

@@ -15,6 +15,7 @@ import { openRig, type Rig } from '../../integration/infra/projector/projector-r
 import { MemoryWebhookSecrets, WEBHOOK_TIMES } from '../fakes/memory-webhooks.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 import { happened, openSample, randomIds, sampleAuthor, sealSample } from '../samples/event-author.ts';
+import { memberEntry, orgEntry, personEntry } from './people.ts';
 
 export const ORG = 'org_a';
 export const OTHER_ORG = 'org_b';
@@ -58,11 +59,14 @@ const grant = {
   folderRoles: null,
   expiresAt: null,
   quotas: null,
+  position: '2',
 } as unknown as GrantEntry;
 
 export const directoryState = (changes: Partial<DirectoryState> = {}): DirectoryState =>
   ({
-    roles: new Map([ORG, OTHER_ORG].map((org) => [`${org}/usr_1`, 'owner'])),
+    organisations: new Map([ORG, OTHER_ORG].map((org) => [org, orgEntry(org)])),
+    people: new Map([['usr_1', personEntry('usr_1')]]),
+    members: new Map([ORG, OTHER_ORG].map((org) => [`${org}/usr_1`, memberEntry(org, 'usr_1', 'owner')])),
     mailboxes: new Map([
       [
         'mbx_1',
