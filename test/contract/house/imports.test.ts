@@ -116,7 +116,9 @@ async function plant(): Promise<string> {
   return folder;
 }
 
-describe('import rules', () => {
+describe('import rules', function () {
+  // It reads every source.
+  this.timeout(60_000);
   it('hold for the sources', async () => {
     const { violations } = await cruise(ROOT);
     expect(violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).to.deep.equal([]);
