@@ -62,7 +62,7 @@ async function lost(
 
 async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   const { commit, manifest, mailbox } = ready;
-  const { operationId, author } = commit;
+  const { operationId } = commit;
   try {
     assertNotPaused(mailbox);
     assertSubmits(mailbox);
@@ -71,14 +71,15 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
     throw error;
   }
   const loaded = await loadAggregate(ports.events, draft, manifest.draft_id);
-  if (!isFrozenFor(loaded.state, operationId)) {
-    await supersedeApproval(ports, author, operationId, loaded.state);
-    return { end: 'changed' };
-  }
+  if (!isFrozenFor(loaded.state, operationId)) return await superseded(ports, commit, loaded.state);
   if (!liesWithin(ports.locators, ready, loaded.state))
     return { end: 'invalid', reason: 'grant_gone', refusal: invalidatedBy('grant_gone') };
-  if (!(await isAsApproved(ports, loaded.state, manifest)))
+  if (!(await isAsApproved(ports, loaded.state, manifest))) {
+    // An edit since the draft was read removes the frozen bytes.
+    const { state } = await loadAggregate(ports.events, draft, manifest.draft_id);
+    if (!isFrozenFor(state, operationId)) return await superseded(ports, commit, state);
     return { end: 'invalid', reason: 'manifest_mismatch', refusal: invalidatedBy('manifest_mismatch') };
+  }
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return { end: 'changed' };
   try {
@@ -92,6 +93,16 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   } finally {
     await lease.release();
   }
+}
+
+/** The draft was edited or discarded; its stream says which. */
+async function superseded(
+  ports: Ports,
+  { author, operationId }: Ready['commit'],
+  state: DraftState,
+): Promise<Executed> {
+  await supersedeApproval(ports, author, operationId, state);
+  return { end: 'changed' };
 }
 
 /** The quota is taken before the intent, so nothing was begun. */

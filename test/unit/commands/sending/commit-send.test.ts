@@ -137,6 +137,24 @@ describe('approval_commit of a send', () => {
     expect((await rig.draft(id)).status).to.equal('send_failed');
   });
 
+  it('is superseded when an edit removes the stored message while that is compared', async () => {
+    const { rig, id, status } = await granted();
+    const describeStored = rig.content.describe.bind(rig.content);
+    let isEdited = false;
+    rig.content.describe = async (mimeId) => {
+      if (!isEdited) {
+        isEdited = true;
+        const frozen = rig.frozenIds();
+        await rig.edit(id);
+        await rig.content.erase(frozen);
+      }
+      return await describeStored(mimeId);
+    };
+    await rejection(rig.commit(KEY));
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['open', 'superseded']);
+    expect(rig.submission.taken).to.deep.equal([]);
+  });
+
   it('sends nothing when the stored message is missing', async () => {
     const { rig, id, status } = await granted();
     await rig.content.erase(rig.frozenIds());
