@@ -8,7 +8,7 @@ import type { Sealed } from '../../commands/values/sealed.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { createPersonalData } from '../../infra/security/personal-data.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
-import { MailedLinks } from '../support/fakes/mailed-links.ts';
+import { MailLog } from '../support/fakes/mail-log.ts';
 import { storedBytes, tracesOf } from '../support/models/traces.ts';
 import { verifies } from '../support/suite/verifies.ts';
 import { callRest, eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
@@ -45,7 +45,7 @@ describe('an erased person', function () {
   let folder: string;
   let keyFile: string;
   let gateway: TestGateway;
-  let mails: MailedLinks;
+  let mails: MailLog;
   let person: SignedInPerson;
 
   const post = (path: string, body: object) =>
@@ -54,11 +54,11 @@ describe('an erased person', function () {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-erasure-'));
     keyFile = join(folder, 'master.key');
-    mails = new MailedLinks();
+    mails = new MailLog();
     gateway = await startTestGateway({ env: { KEY_FILE: keyFile }, log: mails });
     const owner = await signInOwner(gateway);
     const { body: made } = await owner.rest('POST', '/invites', { email: EMAIL, role: 'admin' });
-    const token = await mails.token('invite', made.id as string);
+    const token = await mails.tokenOf('invite', made.id as string);
     const accepted = await post('/auth/invites/accept', { token, name: NAMES[0], password: PERSON_PASSWORD });
     expect(accepted.status, JSON.stringify(accepted.body)).to.equal(204);
     await post('/auth/login', { email: EMAIL, password: 'a wrong passphrase here' });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { decideAndAppend, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { acceptInvite, invite as aggregate } from '../../commands/organisation/invite.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
-import { MailedLinks } from '../support/fakes/mailed-links.ts';
+import { MailLog } from '../support/fakes/mail-log.ts';
 import {
   callRest,
   eventually,
@@ -19,12 +19,12 @@ describe('an invited person', function () {
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;
-  let mails: MailedLinks;
+  let mails: MailLog;
   let owner: SignedInPerson;
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
-    mails = new MailedLinks();
+    mails = new MailLog();
     ({ gateway, mailboxId } = await startWithMailbox(dovecot, { log: mails }));
     owner = await signInOwner(gateway);
   });
@@ -38,7 +38,8 @@ describe('an invited person', function () {
     expect(made.status, JSON.stringify(made.body)).to.equal(201);
     return made.body;
   };
-  const linkOf = (inviteId: string, count = 1): Promise<string> => mails.token('invite', inviteId, count);
+  const linkOf = (inviteId: string, count = 1): Promise<string> =>
+    mails.tokenOf('invite', inviteId, count - 1);
   const post = (path: string, body: object) => callRest(gateway.baseUrl, ['POST', path, body], {});
 
   it(`becomes a member and works with the grants of the invite ${verifies('contract:18:accept-invite', 'contract:18:invite-link', 'contract:17:invites')}`, async () => {

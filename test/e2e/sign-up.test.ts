@@ -1,6 +1,6 @@
 /** Signing up, verifying an address and recovering a password, end to end, with the links that are mailed. */
 import { expect } from 'chai';
-import { MailLog } from '../support/worlds/mailed-links.ts';
+import { MailLog } from '../support/fakes/mail-log.ts';
 import { PERSON_PASSWORD, signInOwner, type SignedInPerson, signInWith } from '../support/worlds/sign-in.ts';
 import {
   type Answer,

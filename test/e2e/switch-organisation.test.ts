@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { decideAndAppend, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { createOrganisation, organisation } from '../../commands/organisation/organisation.ts';
-import { MailLog } from '../support/worlds/mailed-links.ts';
+import { MailLog } from '../support/fakes/mail-log.ts';
 import { PERSON_PASSWORD, signInNew, signInWith } from '../support/worlds/sign-in.ts';
 import {
   callRest,

@@ -61,7 +61,11 @@ export const contractRoutes = {
   'contract:17:route-replay': ['replay_delivery', 'POST …/replay.'],
   'contract:17:route-auth': ['login', '/auth/* routes; none for multi-factor.'],
   'contract:17:route-users-me': ['get_me', '/users/me.'],
-  'contract:17:route-org': ['get_org', '/org, with OAuth clients and connected applications below it.'],
+  'contract:17:route-org': ['get_organisation', '/org.'],
+  'contract:17:route-org-applications': [
+    'list_oauth_clients',
+    'OAuth clients and connected applications below /org.',
+  ],
   'contract:17:route-members': ['list_members', '/members.'],
   'contract:17:route-invites': ['create_invite', '/invites.'],
   'contract:17:route-agents': ['create_agent', '/agents.'],

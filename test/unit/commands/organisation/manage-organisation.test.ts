@@ -29,7 +29,7 @@ describe('an organisation', () => {
   const remove = (input: object = NAME, by = owner) =>
     rig.act<{ erase_at: string }>(by, deleteOrganisation, input);
 
-  it(`is shown to members, and renamed by an owner ${verifies('contract:17:organisation')}`, async () => {
+  it(`is shown to members, and renamed by an owner ${verifies('contract:17:organisation', 'contract:17:route-org')}`, async () => {
     const max = await rig.join('member');
     expect(await rig.act(max, getOrganisation, {})).to.deep.equal({
       id: rig.orgId,

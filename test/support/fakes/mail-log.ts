@@ -1,6 +1,6 @@
 /** The links that a gateway without a mail server writes to its log, as an operator reads them there. */
 import type { Log } from '../../../commands/ports/ports.ts';
-import { eventually } from './gateway.ts';
+import { eventually } from '../worlds/gateway.ts';
 
 interface MailedLink {
   readonly kind: string;
@@ -25,7 +25,7 @@ export class MailLog implements Log {
     /* No mail. */
   }
 
-  /** The token of the newest link of a kind for a person, once more than `seen` of them were mailed. */
+  /** The token of the newest link of a kind for a person or an invite, once more than `seen` of them were mailed. */
   async tokenOf(kind: string, recipientId: string, seen = 0): Promise<string> {
     return await eventually(() => {
       const found = this.#of(kind, recipientId);
