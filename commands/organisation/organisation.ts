@@ -123,8 +123,8 @@ export function removeMember(
 ): Facts {
   const present = roleOf(state, userId);
   if (by === 'operator' || by.userId !== userId) assertMayGive(state, by, present);
-  // An organisation that is being erased needs no owner.
-  if (state.lifetime !== 'erased') assertNotLastOwner(state, userId);
+  // Deleted by its owners, it needs none any longer.
+  if (state.lifetime === 'live') assertNotLastOwner(state, userId);
   return [{ type: 'MemberRemoved', data: { user_id: userId, reason } }];
 }
 

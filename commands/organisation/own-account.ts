@@ -105,6 +105,7 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
     'you; what happened stays in the trail under your id. It cannot be undone. Export first what you need.',
   effect: 'write',
   access: 'stepped-up-session',
+  whileDeleted: true,
   rest: { method: 'delete', path: '/users/me', status: 202 },
   tool: null,
   // The key is not taken: after the erasure there is no session to repeat the request in.

@@ -199,8 +199,12 @@ function operationOf(capability: Capability, own: readonly ErrorCode[] = []): Js
   };
 }
 
-const sessionOnly = (capability: Capability): Json =>
-  needsSession(capability) ? { 'x-session-only': true } : {};
+/** Some scopes exist in sessions only, so a capability that asks for one of them does too. */
+const sessionOnly = (capability: Capability): Json => {
+  const { access } = capability;
+  const byScope = typeof access !== 'string' && access.any.every((scope) => SESSION_ONLY_SCOPES.includes(scope));
+  return byScope || needsSession(capability) ? { 'x-session-only': true } : {};
+};
 
 /** A route without a bearer has fewer refusals; its own are a wrong password or link. */
 const publicOperationOf = (route: AnyPublicRoute): Json => ({

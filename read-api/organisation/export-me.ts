@@ -77,6 +77,7 @@ export const exportMe = defineCapability<z.output<typeof Input>, Export>({
     'Of other people only ids; texts that were sealed for another person or a mailbox are null.',
   effect: 'read',
   access: 'stepped-up-session',
+  whileDeleted: true,
   rest: { method: 'get', path: '/users/me/export' },
   tool: null,
   idempotency: { kind: 'none' },

@@ -36,7 +36,7 @@ describe('docs/first-mailbox.md', function () {
     expect(script.match(/\bcurl\b/g), 'calls').to.have.length(5);
     const { host, port } = dovecot.imap();
     const here = [
-      ['API=http://127.0.0.1:8080/api/v1', `API=${gateway.baseUrl}/api/v1`],
+      ['API=http://127.0.0.1:3000/api/v1', `API=${gateway.baseUrl}/api/v1`],
       ['T=mgw_…', `T=${gateway.tokens.restToken}`],
       ['"host": "imap.example.com", "port": 993, "security": "tls"', `"host": "${host}", "port": ${String(port)}, "security": "none"`],
       ['"host": "smtp.example.com", "port": 465, "security": "tls"', `"host": "127.0.0.1", "port": ${String(relay.port)}, "security": "none"`],

@@ -17,7 +17,7 @@ export const contractBasics = {
   'contract:19:rest-base': ['transport', 'REST lives under {base_url}/api/v1.'],
   'contract:0:two-surfaces': ['transport', 'Both surfaces expose the same capabilities.'],
 
-  'contract:9:has-preview': ['get_approval_preview', 'An approval is a chk_ and has a preview.'],
+  'contract:9:has-preview': ['preview_approval', 'An approval is a chk_ and has a preview.'],
   'contract:4:attachment-by-id': ['get_attachment', 'An attachment is fetched by id within a mailbox.'],
   'contract:12:read-only': ['get_audit_event', 'An audit event is an evt_ and read-only.'],
   'contract:0:collection': ['transport', 'A collection is {items, page} and nothing around it.'],

@@ -129,6 +129,11 @@ describe('removeMember', () => {
     remove([added('otto', 'owner')], 'olga').then(removed('olga', 'left'));
   });
 
+  it('lets the last owner leave an organisation that is deleted', () => {
+    remove([deleted], 'olga').then(removed('olga', 'left'));
+    remove([deleted, restored], 'olga').thenRefused('last_owner');
+  });
+
   it(`lets only owners remove owners ${verifies('contract:20:role-ceiling')}`, () => {
     const past = [added('otto', 'owner'), added('adam', 'admin'), added('max', 'member')];
     remove(past, 'otto', by('adam')).thenRefused('insufficient_scope');

@@ -7,7 +7,11 @@ import {
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { deleteMe, type Me, updateMe } from '../../../../commands/organisation/own-account.ts';
-import { createOrganisation, organisation } from '../../../../commands/organisation/organisation.ts';
+import {
+  createOrganisation,
+  deleteOrganisation,
+  organisation,
+} from '../../../../commands/organisation/organisation.ts';
 import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { getMe } from '../../../../read-api/organisation/get-me.ts';
 import { afterAppends } from '../../../support/fakes/around-appends.ts';
@@ -118,6 +122,20 @@ describe('the own account', () => {
     });
     expect(world.gateway.events.all.length).to.equal(before);
     await world.member('owner', 'bea@example.net', orgId);
+    await eraseAccount(world.ports, systemAuthor(world.ports, null), ann);
+    expect(world.state.people.has(ann)).to.equal(false);
+  });
+
+  it('is erased when the organisation that it owns alone is deleted', async () => {
+    const ann = await world.member('member', 'ann@example.net');
+    const orgId = await found(ann, 'Own Ltd');
+    const author = systemAuthor(world.ports, orgId);
+    const eraseAt = new Date(END);
+    const { position } = await decideAndAppend(world.ports, author, organisation, {
+      id: orgId,
+      decide: (state) => deleteOrganisation(state, eraseAt, { userId: ann }),
+    });
+    await world.ports.directory.waitFor(position ?? 0n);
     await eraseAccount(world.ports, systemAuthor(world.ports, null), ann);
     expect(world.state.people.has(ann)).to.equal(false);
   });

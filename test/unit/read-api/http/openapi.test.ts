@@ -122,6 +122,7 @@ describe('OpenAPI document', () => {
     const real = documentOf([...capabilities]);
     expect(real.paths['/auth/logout']?.['post']).to.include({ 'x-session-only': true });
     expect(real.paths['/tokens']?.['post']).not.to.have.property('x-session-only');
+    expect(real.paths['/approvals/{approval_id}/decision']?.['post']).to.include({ 'x-session-only': true });
   });
 
   it('requires a body only when a field of it is required', () => {
