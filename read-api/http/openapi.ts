@@ -202,7 +202,8 @@ function operationOf(capability: Capability, own: readonly ErrorCode[] = []): Js
 /** Some scopes exist in sessions only, so a capability that asks for one of them does too. */
 const sessionOnly = (capability: Capability): Json => {
   const { access } = capability;
-  const byScope = typeof access !== 'string' && access.any.every((scope) => SESSION_ONLY_SCOPES.includes(scope));
+  const byScope =
+    typeof access !== 'string' && access.any.every((scope) => SESSION_ONLY_SCOPES.includes(scope));
   return byScope || needsSession(capability) ? { 'x-session-only': true } : {};
 };
 
