@@ -152,11 +152,12 @@ describe('an approved operation', function () {
     });
   }
 
-  it(`is the content of the preview and of the sent mail ${verifies('contract:9:preview')}`, async () => {
+  it(`is the content of the preview and of the sent mail ${verifies('contract:9:preview', 'contract:9:has-preview')}`, async () => {
     const { id, subject } = await world.draft(['bob@example.com']);
     const asked = await approved({ type: 'draft_send', draft_id: id });
     const { status, body } = await owner.rest('GET', `/approvals/${String(asked.approval.id)}/preview`);
     expect(status, JSON.stringify(body)).to.equal(200);
+    expect(asked.approval.id).to.match(/^chk_/);
     expect(body.content_hash).to.equal(asked.approval.content_hash);
     expect(body.manifest.envelope).to.deep.equal({ from: 'anna@example.com', to: ['bob@example.com'] });
     expect(body.text).to.include(`Subject: ${subject}`).and.to.include('| Hello.');
