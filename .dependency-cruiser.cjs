@@ -57,12 +57,13 @@ module.exports = {
     },
     {
       name: 'organisation-on-its-parts',
-      comment: 'An organisation builds on accounts, and ends the grants on its mailboxes with a membership.',
+      comment:
+        'An organisation builds on accounts, and ends the grants on its mailboxes and the connected applications with a membership.',
       severity: 'error',
       from: { path: '^commands/organisation/' },
       to: {
         path: '^commands/',
-        pathNot: `^commands/(organisation|accounts|mailboxes|${FLOORS.slice(FLOORS.indexOf('policy')).join('|')})/`,
+        pathNot: `^commands/(organisation|accounts|mailboxes|oauth|${FLOORS.slice(FLOORS.indexOf('policy')).join('|')})/`,
       },
     },
     {

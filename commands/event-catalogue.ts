@@ -16,6 +16,9 @@ import { catalogueOf } from './values/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
 import { LogNamed } from './kernel/log-identity.ts';
 import { mailboxEvents, MailboxNumberReserved } from './mailboxes/mailbox-events.ts';
+import { RefreshTokenRotated } from './oauth/token-events.ts';
+import { oauthClientEvents } from './oauth/oauth-client.ts';
+import { oauthGrantEvents } from './oauth/oauth-grant.ts';
 import { operationEvents } from './operations/operation-events.ts';
 import { agentEvents } from './organisation/agent.ts';
 import { bootstrapEvents } from './organisation/bootstrap-reservation.ts';
@@ -38,6 +41,8 @@ export const allEvents = [
   ...sessionEvents,
   ...agentEvents,
   ...tokenEvents,
+  ...oauthClientEvents,
+  ...oauthGrantEvents,
   ...policyEvents,
   MailboxNumberReserved,
   ...mailboxEvents,
@@ -48,6 +53,7 @@ export const allEvents = [
   ...feedEvents,
   ...endpointEvents,
   ...deliveryEvents,
+  RefreshTokenRotated,
   RequestClaimed,
   RequestSettled,
   BodiesRead,

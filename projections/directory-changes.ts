@@ -15,6 +15,7 @@ import {
   NOTHING,
   put,
 } from './directory-entities.ts';
+import { oauthClientChanges, oauthGrantChanges } from './directory-applications.ts';
 import { changeMailbox } from './directory-mailbox.ts';
 import { accountChanges, agentChanges, inviteChanges, organisationChanges } from './directory-people.ts';
 import { changeSessions, isSessionEvent, isSessionFact } from './directory-sessions.ts';
@@ -42,6 +43,9 @@ export function keysOf(
       return [{ kind: 'agent', id }];
     case 'token':
       return [{ kind: 'token', id }];
+    case 'oauthGrant':
+    case 'oauthClient':
+      return [{ kind: category, id }];
     case 'session':
       return isSessionFact(fact) ? [{ kind: 'sessions', id: fact.data.user_id }] : [];
     case 'mailbox':
@@ -72,6 +76,10 @@ export async function changesOf(event: DirectoryEvent, lookUp: LookUp, open: Ope
       return agentChanges(id, event, lookUp);
     case 'token':
       return await tokenChanges(id, event, lookUp, open);
+    case 'oauthGrant':
+      return oauthGrantChanges(id, event, lookUp);
+    case 'oauthClient':
+      return await oauthClientChanges(id, event, lookUp, open);
     case 'session':
       return isSessionEvent(event)
         ? put({ kind: 'sessions', value: await changeSessions(id, event, lookUp, open) })
@@ -176,14 +184,18 @@ const NAMED_KINDS: Readonly<Record<string, EntityKind>> = {
   tok: 'token',
   grt: 'grant',
   inv: 'invite',
+  oag: 'oauthGrant',
+  oac: 'oauthClient',
 };
-const NAMED_ID = /\b(usr|agt|tok|grt|inv)_[0-9a-z]{26}\b/g;
+const NAMED_ID = /\b(usr|agt|tok|grt|inv|oag|oac)_[0-9a-z]{26}\b/g;
 const SUBJECT_KINDS: Readonly<Record<string, EntityKind>> = {
   account: 'person',
   agent: 'agent',
   token: 'token',
   mailbox: 'mailbox',
   invite: 'invite',
+  oauthGrant: 'oauthGrant',
+  oauthClient: 'oauthClient',
 };
 
 /**

@@ -5,6 +5,8 @@ import type {
   InviteEntry,
   MailboxEntry,
   MemberEntry,
+  OAuthClientEntry,
+  OAuthGrantEntry,
   OrganisationEntry,
   PersonEntry,
   PersonSessionsEntry,
@@ -20,6 +22,8 @@ export const DIRECTORY_STREAMS = [
   'agent-',
   'invite-',
   'token-',
+  'oauthGrant-',
+  'oauthClient-',
   'session-',
   'mailbox-',
   'policy-',
@@ -32,6 +36,8 @@ export interface EntityTypes {
   invite: InviteEntry;
   agent: AgentEntry;
   token: TokenEntry;
+  oauthGrant: OAuthGrantEntry;
+  oauthClient: OAuthClientEntry;
   sessions: PersonSessionsEntry;
   mailbox: MailboxEntry;
   grant: GrantEntry;

@@ -35,13 +35,21 @@ export function organisationChanges(
   };
   switch (fact.type) {
     case 'OrganisationCreated': {
-      const life = { createdAt: at, eraseAt: null, isErased: false, notBefore: null };
+      const life = {
+        createdAt: at,
+        eraseAt: null,
+        isErased: false,
+        notBefore: null,
+        oauthClients: 'any',
+      } as const;
       return put({ kind: 'organisation', value: { id, name: fact.data.name, ...life } });
     }
     case 'OrganisationRenamed':
       return changed({ name: fact.data.name });
     case 'OrganisationDeleted':
       return changed({ eraseAt: fact.data.erase_at, notBefore: String(position) });
+    case 'OrganisationOAuthClientsSet':
+      return changed({ oauthClients: fact.data.rule });
     case 'OrganisationRestored':
       return changed({ eraseAt: null });
     case 'OrganisationErased':

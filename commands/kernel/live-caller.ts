@@ -3,7 +3,7 @@
  * (step-up, `contract.md` 18).
  */
 import { type Caller, callerInSession, callerOf, type CallerSession, isFresh } from './access.ts';
-import { isSessionId } from '../values/event.ts';
+import { isOAuthGrantId, isSessionId } from '../values/event.ts';
 import type { DirectoryState, SessionEntry, TokenEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 
@@ -50,12 +50,18 @@ export function callerNow(state: DirectoryState, before: Caller, now: Date): Cal
   return callerBehind(state, token, now);
 }
 
-/** A token made from a session is in no list: it is valid as long as the session. */
-function tokenNow({ tokens, sessions }: DirectoryState, token: TokenEntry): TokenEntry {
-  if (!isSessionId(token.id)) return tokens.get(token.id) ?? token;
-  const session = sessions.get(token.id);
-  return { ...token, revokedAt: session ? session.endedAt : token.createdAt };
+/** A token made from a session or under an OAuth grant is in no list: it is valid as long as that. */
+function tokenNow({ tokens, sessions, oauthGrants }: DirectoryState, token: TokenEntry): TokenEntry {
+  if (isOAuthGrantId(token.id)) return asLong(token, oauthGrants.get(token.id)?.revokedAt);
+  if (isSessionId(token.id)) return asLong(token, sessions.get(token.id)?.endedAt);
+  return tokens.get(token.id) ?? token;
 }
+
+/** `endedAt`: undefined when what it depends on is gone. */
+const asLong = (token: TokenEntry, endedAt: string | null | undefined): TokenEntry => ({
+  ...token,
+  revokedAt: endedAt === undefined ? token.createdAt : endedAt,
+});
 
 const sessionOver = (): GatewayError =>
   new GatewayError('token_revoked', 'This session is over; sign in again.');

@@ -6,7 +6,8 @@
 import { endSessions, type EndReason } from '../accounts/session.ts';
 import { callerInSession, hasStanding, isOfMembership } from '../kernel/access.ts';
 import { type Author, decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
-import { isBefore, memberOfOrg, roleIn } from '../kernel/membership.ts';
+import { endOAuthGrant, type GrantEnd, oauthGrant } from '../oauth/oauth-grant.ts';
+import { endedByDeletion, isBefore, memberOfOrg, roleIn } from '../kernel/membership.ts';
 import { revokeGrant } from '../mailboxes/decide-grants.ts';
 import { removeMailbox } from '../mailboxes/decide-settings.ts';
 import { mailbox } from '../mailboxes/mailbox.ts';
@@ -15,6 +16,7 @@ import type {
   DirectoryState,
   GrantEntry,
   InviteEntry,
+  OAuthGrantEntry,
   OrganisationEntry,
   SessionEntry,
   TokenEntry,
@@ -38,6 +40,7 @@ export type Departure = Left &
   (
     | { readonly kind: 'session'; readonly principalId: string; readonly reason: EndReason }
     | { readonly kind: 'token'; readonly principalId: string }
+    | { readonly kind: 'oauthGrant'; readonly principalId: string; readonly reason: GrantEnd }
     | { readonly kind: 'agent'; readonly principalId: string }
     | { readonly kind: 'grant'; readonly principalId: string; readonly mailboxId: string }
     | { readonly kind: 'invite'; readonly principalId: string; readonly reason: InviteEnd }
@@ -50,6 +53,7 @@ export function leftBehind(state: DirectoryState, now: Date): readonly Departure
     ...[...state.organisations.values()].filter((org) => isDue(org, now)).map(erasureOf),
     ...[...state.sessions.values()].flatMap((session) => leftSession(state, session, now)),
     ...[...state.tokens.values()].flatMap((each) => leftToken(state, each, now)),
+    ...[...state.oauthGrants.values()].flatMap((each) => leftOAuthGrant(state, each, now)),
     ...[...state.agents.values()].flatMap((each) => leftAgent(state, each)),
     ...[...state.grants.values()].flatMap((grant) => leftGrant(state, grant)),
     ...[...state.invites.values()].flatMap((each) => leftInvite(state, each, now)),
@@ -93,6 +97,19 @@ function leftToken(state: DirectoryState, entry: TokenEntry, now: Date): readonl
   if (mayStay(state, personId)) return [];
   const isLeft = !hasStanding(state, entry) || exceedsRole(state, entry);
   return isLeft ? [{ kind: 'token', id, orgId, principalId }] : [];
+}
+
+function leftOAuthGrant(state: DirectoryState, entry: OAuthGrantEntry, now: Date): readonly Departure[] {
+  const { id, orgId, principalId, revokedAt, expiresAt, clientKind, clientId, position } = entry;
+  if (revokedAt !== null || Date.parse(expiresAt) <= now.getTime() || mayStay(state, principalId)) return [];
+  const left = (reason: GrantEnd): readonly Departure[] => [
+    { kind: 'oauthGrant', id, orgId, principalId, reason },
+  ];
+  const org = state.organisations.get(orgId);
+  if (org && position !== null && endedByDeletion(org, position)) return left('organisation_deleted');
+  if (!hasStanding(state, entry)) return left('member_removed');
+  // The address of an application that registered itself, or its id, is no id of an object here.
+  return clientKind === 'registered' && !state.oauthClients.has(clientId) ? left('client_deleted') : [];
 }
 
 /** A role that was lowered takes the tokens with it that need more. */
@@ -165,6 +182,10 @@ async function endDeparture(ports: Ports, left: Departure, author: Author): Prom
       return await endSessions(ports, author, [left], left.reason);
     case 'token':
       return await append(decideAndAppend(ports, author, token, { id, decide: revokeToken }));
+    case 'oauthGrant': {
+      const decide = (state: typeof oauthGrant.initial) => endOAuthGrant(state, left.reason);
+      return await append(decideAndAppend(ports, author, oauthGrant, { id, decide }));
+    }
     case 'agent': {
       const decide = (state: typeof agent.initial) => deleteLeftAgent(state, left.principalId);
       return await append(decideAndAppend(ports, author, agent, { id, decide }));

@@ -1,5 +1,6 @@
 /** The events of an organisation: its name, its members, its deletion. */
 import { z } from 'zod';
+import { OAUTH_CLIENT_RULES } from '../ports/directory.ts';
 import { defineEvent } from '../values/event.ts';
 import { instant } from '../values/event-fields.ts';
 import { ROLES } from '../values/scopes.ts';
@@ -39,6 +40,13 @@ const OrganisationErased = defineEvent({
   type: 'OrganisationErased',
   summary: 'The time to restore a deleted organisation ended; its mailboxes are removed.',
   data: z.object({}),
+  webhook: null,
+});
+
+const OrganisationOAuthClientsSet = defineEvent({
+  type: 'OrganisationOAuthClientsSet',
+  summary: 'An owner set which applications the members may connect.',
+  data: z.object({ rule: z.enum(OAUTH_CLIENT_RULES) }),
   webhook: null,
 });
 
@@ -88,6 +96,7 @@ export const organisationEvents = [
   OrganisationDeleted,
   OrganisationRestored,
   OrganisationErased,
+  OrganisationOAuthClientsSet,
   MemberAdded,
   MemberRoleChanged,
   MemberRemoved,

@@ -1,5 +1,6 @@
 /** An organisation and its members. Who may change what is decided on its own stream, so that of two changes the second sees the first. */
 import type { Aggregate } from '../kernel/decide-and-append.ts';
+import type { OAuthClientRule } from '../ports/directory.ts';
 import { catalogueOf, type Fact, type PastFact } from '../values/event.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { type Role, ROLE_SCOPES } from '../values/scopes.ts';
@@ -16,12 +17,20 @@ export interface OrganisationState {
   readonly lifetime: Lifetime;
   /** The last time it was deleted: when it is erased. */
   readonly eraseAt: string | null;
+  readonly oauthClients: OAuthClientRule;
 }
 
 export const organisation: Aggregate<OrganisationState, OrganisationEvent> = {
   category: 'organisation',
   catalogue: catalogueOf(organisationEvents),
-  initial: { name: null, members: new Map(), usedInvites: new Set(), lifetime: 'live', eraseAt: null },
+  initial: {
+    name: null,
+    members: new Map(),
+    usedInvites: new Set(),
+    lifetime: 'live',
+    eraseAt: null,
+    oauthClients: 'any',
+  },
   evolve: (state, fact: PastFact<OrganisationEvent>) => {
     switch (fact.type) {
       case 'OrganisationCreated':
@@ -33,6 +42,8 @@ export const organisation: Aggregate<OrganisationState, OrganisationEvent> = {
         return { ...state, lifetime: 'live', eraseAt: null };
       case 'OrganisationErased':
         return { ...state, lifetime: 'erased' };
+      case 'OrganisationOAuthClientsSet':
+        return { ...state, oauthClients: fact.data.rule };
       case 'MemberAdded':
         return {
           ...withRole(state, fact.data),
@@ -133,6 +144,13 @@ export function renameOrganisation(state: OrganisationState, name: string, by: A
   assertLive(state);
   assertOwner(state, by);
   return state.name === name ? [] : [{ type: 'OrganisationRenamed', data: { name } }];
+}
+
+/** Which applications members may connect from now on; connected ones stay. Adds nothing when it is the same. */
+export function setOAuthClients(state: OrganisationState, rule: OAuthClientRule, by: Actor): Facts {
+  assertLive(state);
+  assertOwner(state, by);
+  return state.oauthClients === rule ? [] : [{ type: 'OrganisationOAuthClientsSet', data: { rule } }];
 }
 
 /** Deletes it; `eraseAt` is when it can no longer be restored. Adds nothing for a deleted one. */

@@ -22,7 +22,13 @@ export interface OrganisationEntry {
   readonly isErased: boolean;
   /** The last deletion: sessions and tokens made before it stay invalid, also after a restore. */
   readonly notBefore: PositionText | null;
+  /** Which applications its members may connect. */
+  readonly oauthClients: OAuthClientRule;
 }
+
+/** `approved`: those that the organisation registered or approved; `registered`: only those that it registered. */
+export const OAUTH_CLIENT_RULES = ['any', 'approved', 'registered'] as const;
+export type OAuthClientRule = (typeof OAUTH_CLIENT_RULES)[number];
 
 /** Which mails about waiting approvals a person gets. */
 export const NOTIFICATION_LEVELS = ['each', 'digest', 'off'] as const;
@@ -107,6 +113,36 @@ export interface TokenEntry {
   readonly revokedAt: string | null;
   /** SHA-256 of a REST token; null for a JWT. */
   readonly secretHash: string | null;
+}
+
+/** Where a client comes from: an organisation registered it, it registered itself, or its id is the address of its metadata. */
+export const OAUTH_CLIENT_KINDS = ['registered', 'dynamic', 'document'] as const;
+export type OAuthClientKind = (typeof OAUTH_CLIENT_KINDS)[number];
+
+/** An OAuth grant, described as a token of its person for MCP: `revokedAt` is its end, `name` the application's. */
+export interface OAuthGrantEntry extends TokenEntry {
+  readonly clientId: string;
+  readonly clientKind: OAuthClientKind;
+  readonly redirectUri: string;
+}
+
+/** An application that an organisation registered or approved. */
+export interface OAuthClientEntry {
+  readonly id: string;
+  readonly orgId: string;
+  /** The id that the application sends: the same as `id` for a registered one. */
+  readonly clientId: string;
+  readonly isRegistered: boolean;
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+  /** Null = no limit of its own. */
+  readonly scopes: readonly Scope[] | null;
+  /** SHA-256 of the secret; null for a public client. */
+  readonly secretHash: string | null;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  /** Increases with each event of the client: its ETag. */
+  readonly version: number;
 }
 
 /** The session of a signed-in person. `SessionUse` decides when an unused one ends. */
@@ -215,6 +251,8 @@ export interface DirectoryState {
   readonly agents: ReadonlyMap<string, AgentEntry>;
   readonly tokens: ReadonlyMap<string, TokenEntry>;
   readonly tokenIdByHash: ReadonlyMap<string, string>;
+  readonly oauthGrants: ReadonlyMap<string, OAuthGrantEntry>;
+  readonly oauthClients: ReadonlyMap<string, OAuthClientEntry>;
   readonly sessions: ReadonlyMap<string, SessionEntry>;
   readonly sessionIdByHash: ReadonlyMap<string, string>;
   /** By person id. */

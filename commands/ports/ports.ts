@@ -2,6 +2,7 @@
  * The interfaces to everything outside the process, small and named for their role. `infra` implements them,
  * one composition root passes them in, and tests control the clock and the ids.
  */
+import type { AuthorizationRequests } from './authorization-server.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from '../values/ids.ts';
@@ -232,6 +233,7 @@ export interface Ports {
   readonly sessions: McpSessions;
   readonly tasks: McpTasks;
   readonly accessLog: AccessLog;
+  readonly authorizationRequests: AuthorizationRequests;
   readonly webhookSecrets: WebhookSecrets;
   readonly webhookSender: WebhookSender;
   readonly deliveryLog: DeliveryLog;

@@ -127,7 +127,8 @@ export interface StoredEvent {
   readonly storedAt: Date;
 }
 
-/** Distinguished by the id's prefix. */
+/** Credentials are distinguished by the prefix of the id. */
+export const isOAuthGrantId = (tid: string): boolean => tid.startsWith('oag_');
 export const isSessionId = (tid: string): boolean => tid.startsWith('ses_');
 
 export const credentialIds = (tid: string): Pick<EventMetadata['actor'], 'token_id' | 'session_id'> =>

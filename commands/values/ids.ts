@@ -3,7 +3,7 @@ import { createHash, createHmac, type KeyObject } from 'node:crypto';
 
 export const ID_PREFIXES = [
   'org', 'usr', 'agt', 'inv', 'tok', 'grt', 'mbx', 'fld', 'msg', 'thr', 'att', 'upl', 'drf', 'chk', 'opn', 'evt', 'pol', 'ses',
-  'req', 'tsk', 'whk', 'obx',
+  'req', 'tsk', 'whk', 'obx', 'oac', 'oag',
 ] as const; // prettier-ignore
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

@@ -40,18 +40,24 @@ function principalOf(entity: Entity): readonly string[] {
     case 'person':
       return [entity.value.id];
     case 'token':
+    case 'oauthGrant':
       return entity.value.revokedAt === null ? [] : [entity.value.principalId];
     default:
       return [];
   }
 }
 
-function principalOfKey({ grants, tokens }: DirectoryState, { kind, id }: EntityKey): readonly string[] {
+function principalOfKey(
+  { grants, tokens, oauthGrants }: DirectoryState,
+  { kind, id }: EntityKey,
+): readonly string[] {
   switch (kind) {
     case 'grant':
       return [grants.get(id)?.principalId ?? ''];
     case 'token':
       return [tokens.get(id)?.principalId ?? ''];
+    case 'oauthGrant':
+      return [oauthGrants.get(id)?.principalId ?? ''];
     case 'member':
       return [userOf(id)];
     case 'agent':

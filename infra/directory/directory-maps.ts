@@ -17,6 +17,8 @@ export class DirectoryMaps {
   readonly #invites = new Map<string, DirectoryStateValue<'invites'>>();
   readonly #agents = new Map<string, DirectoryStateValue<'agents'>>();
   readonly #tokens = new Map<string, TokenEntry>();
+  readonly #oauthGrants = new Map<string, DirectoryStateValue<'oauthGrants'>>();
+  readonly #oauthClients = new Map<string, DirectoryStateValue<'oauthClients'>>();
   readonly #tokenIdByHash = new Map<string, string>();
   readonly #sessions = new Map<string, SessionEntry>();
   readonly #sessionIdByHash = new Map<string, string>();
@@ -35,6 +37,8 @@ export class DirectoryMaps {
     invites: this.#invites,
     agents: this.#agents,
     tokens: this.#tokens,
+    oauthGrants: this.#oauthGrants,
+    oauthClients: this.#oauthClients,
     tokenIdByHash: this.#tokenIdByHash,
     sessions: this.#sessions,
     sessionIdByHash: this.#sessionIdByHash,
@@ -74,6 +78,12 @@ export class DirectoryMaps {
         if (entity.value.secretHash !== null)
           this.#tokenIdByHash.set(entity.value.secretHash, entity.value.id);
         return;
+      case 'oauthGrant':
+        this.#oauthGrants.set(entity.value.id, entity.value);
+        return;
+      case 'oauthClient':
+        this.#oauthClients.set(entity.value.id, entity.value);
+        return;
       case 'mailbox':
         this.#mailboxes.set(entity.value.id, entity.value);
         this.#noteNumber(entity.value.number);
@@ -111,6 +121,8 @@ export class DirectoryMaps {
       invite: this.#invites,
       agent: this.#agents,
       token: this.#tokens,
+      oauthGrant: this.#oauthGrants,
+      oauthClient: this.#oauthClients,
       mailbox: this.#mailboxes,
       grant: this.#grants,
       policy: this.#policies,

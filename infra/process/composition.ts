@@ -6,6 +6,8 @@ import { PROTOCOL_REVISION_NAMES } from '../../mcp/protocol-revisions.ts';
 import { listWrittenTo } from '../../projections/contacts.ts';
 import { webhookRecords } from '../../projections/webhook-queries.ts';
 import { followMoves } from '../../projections/message-moves.ts';
+import { createAuthorizationRequests } from '../authorization-server/authorization-requests.ts';
+import { StateRows } from '../authorization-server/state-rows.ts';
 import { openAccessStream } from '../audit/access-stream.ts';
 import { PostgresContentStore } from '../content-store/postgres-content-store.ts';
 import { type DirectoryCopy, openDirectory } from '../directory/memory-directory.ts';
@@ -171,6 +173,8 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
   opened.defer(() => feed.close());
   const secrets = createSecrets(sql, masterKey);
   const webhookSecrets = createWebhookSecrets(sql, masterKey);
+  const oauthState = new StateRows({ sql, masterKey, clock });
+  const authorizationRequests = createAuthorizationRequests({ rows: oauthState, ids, directory });
   const kept = { leases, sessions, tasks, directory, accessLog, deliveryLog, feed };
   return {
     ...kept,
@@ -185,6 +189,7 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
     mailIndex,
     secrets,
     webhookSecrets,
+    authorizationRequests,
   };
 }
 

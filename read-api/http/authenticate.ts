@@ -10,6 +10,7 @@ import {
   presentedSession,
   presentedToken,
   type Surface,
+  tokenOfGrant,
   tokenOfSession,
 } from './presented-credential.ts';
 import { recordRefusal, requestAuthor } from '../../commands/kernel/access-events.ts';
@@ -98,7 +99,8 @@ export class Authenticator {
       if (session?.userId === subject && session.orgId === orgId)
         return presentedToken(tokenOfSession(session, claims, surfaces), surfaces, session);
     }
-    const token = directory.state.tokens.get(tokenId);
+    const grant = directory.state.oauthGrants.get(tokenId);
+    const token = grant ? tokenOfGrant(grant, claims) : directory.state.tokens.get(tokenId);
     if (token?.principalId === subject && token.orgId === orgId) return presentedToken(token, surfaces);
     throw unauthenticated('This token is not known here.');
   }

@@ -1,6 +1,11 @@
 /** The credentials of a request: a token, a person's session, or a token made from one (`contract.md` 2). */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
-import type { DirectoryState, SessionEntry, TokenEntry } from '../../commands/ports/directory.ts';
+import type {
+  DirectoryState,
+  OAuthGrantEntry,
+  SessionEntry,
+  TokenEntry,
+} from '../../commands/ports/directory.ts';
 import {
   assertLive,
   assertSessionLive,
@@ -41,8 +46,8 @@ export const presentedToken = (
   actor: token.principalKind === 'agent' ? 'agent' : 'delegated',
   surfaces,
   session,
-  // One session can have tokens with different scopes and expiry times.
-  keptAs: session ? `${token.id} ${token.surface} ${token.expiresAt} ${token.scopes.join(' ')}` : token.id,
+  // One session or grant can have tokens with different scopes and expiry times.
+  keptAs: `${token.id} ${token.surface} ${token.expiresAt} ${token.scopes.join(' ')}`,
   assertLive: (now) => {
     assertLive(token, now);
   },
@@ -65,6 +70,17 @@ export const presentedSession = (session: SessionEntry): Presented => ({
 });
 
 const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);
+
+/** A JWT that was issued under an OAuth grant, as an equivalent token: it has no more rights than both. */
+export const tokenOfGrant = (grant: OAuthGrantEntry, claims: AccessTokenClaims): TokenEntry => {
+  const { expiresAt, issuedAt, scopes } = claims;
+  return {
+    ...grant,
+    scopes: grant.scopes.filter((scope) => scopes.includes(scope)),
+    expiresAt: expiresAt < new Date(grant.expiresAt) ? expiresAt.toISOString() : grant.expiresAt,
+    createdAt: issuedAt.toISOString(),
+  };
+};
 
 /** A JWT made from a session, as an equivalent token: it ends when the session does. */
 export const tokenOfSession = (

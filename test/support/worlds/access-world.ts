@@ -145,6 +145,8 @@ export function stateOf(world: World): DirectoryState {
     agents: new Map([['agt_1', agentEntry('agt_1', 'org_1', 'usr_1')]]),
     tokens: new Map([['tok_1', tokenOf(world)]]),
     tokenIdByHash: new Map(),
+    oauthGrants: new Map(),
+    oauthClients: new Map(),
     sessions: new Map(),
     sessionIdByHash: new Map(),
     personSessions: new Map(),

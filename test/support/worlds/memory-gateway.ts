@@ -25,6 +25,7 @@ import { openDeliveryLog } from '../../../infra/webhooks/delivery-log.ts';
 import { FakeSubmission } from '../fakes/fake-submission.ts';
 import { FakeMailPort } from '../fakes/fake-mail-port.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
+import { MemoryAuthorizationRequests } from '../fakes/memory-authorization-requests.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { MemoryDirectory } from '../fakes/memory-directory.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
@@ -179,6 +180,7 @@ export function memoryPorts() {
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
+    authorizationRequests: new MemoryAuthorizationRequests(),
     webhookSecrets: new MemoryWebhookSecrets(),
     webhookSender: sender,
     webhookRecords: records,

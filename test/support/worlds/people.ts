@@ -17,6 +17,7 @@ export const orgEntry = (id: string, traits: Partial<OrganisationEntry> = {}): O
   eraseAt: null,
   isErased: false,
   notBefore: null,
+  oauthClients: 'any',
   ...traits,
 });
 

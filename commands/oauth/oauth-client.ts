@@ -1,0 +1,120 @@
+/**
+ * OAuth clients (RFC 6749 2): those an organisation registered, those it approved, and those that registered themselves
+ * (RFC 7591). The metadata of the last kind is kept by the authorization server; here is only that it happened.
+ */
+import { z } from 'zod';
+import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
+import { scopeList, sealedText } from '../values/event-fields.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+
+const OAuthClientRegistered = defineEvent({
+  type: 'OAuthClientRegistered',
+  summary: 'An organisation registered an application, or approved one that is known by its own id.',
+  data: z.object({
+    /** Null = the id of this object; otherwise the address of its metadata, or the id it got by registering itself. */
+    client_id: z.string().nullable(),
+    name: z.string(),
+    /** Empty for an approved one: it has its own. */
+    redirect_uris: z.array(z.string()),
+    /** The most that a person may allow it; null = no limit of its own. */
+    scopes: scopeList.nullable(),
+    /** SHA-256 of the secret, sealed under the id of the client; null for a public client. */
+    secret_hash: sealedText.nullable(),
+  }),
+  webhook: null,
+});
+
+const OAuthClientChanged = defineEvent({
+  type: 'OAuthClientChanged',
+  summary: 'An application of an organisation got another name, other redirect addresses or other scopes.',
+  data: z.object({
+    name: z.string().optional(),
+    redirect_uris: z.array(z.string()).optional(),
+    scopes: scopeList.nullable().optional(),
+  }),
+  webhook: null,
+});
+
+const OAuthClientDeleted = defineEvent({
+  type: 'OAuthClientDeleted',
+  summary: 'An application was deleted, or its approval was withdrawn; its connections have ended.',
+  data: z.object({}),
+  webhook: null,
+});
+
+const OAuthClientSelfRegistered = defineEvent({
+  type: 'OAuthClientSelfRegistered',
+  summary: 'An application registered itself (RFC 7591). Nobody vouches for its name.',
+  data: z.object({ name: z.string(), redirect_uris: z.array(z.string()) }),
+  webhook: null,
+});
+
+export const oauthClientEvents = [
+  OAuthClientRegistered,
+  OAuthClientChanged,
+  OAuthClientDeleted,
+  OAuthClientSelfRegistered,
+] as const;
+type OAuthClientEvent = (typeof oauthClientEvents)[number];
+type Facts = readonly Fact<OAuthClientEvent>[];
+export type OAuthClientTerms = z.output<typeof OAuthClientRegistered.data>;
+type OAuthClientChange = z.output<typeof OAuthClientChanged.data>;
+
+interface OAuthClientState {
+  readonly terms: OAuthClientTerms | null;
+  readonly deleted: boolean;
+  readonly selfRegistered: boolean;
+}
+
+export const oauthClient: Aggregate<OAuthClientState, OAuthClientEvent> = {
+  category: 'oauthClient',
+  catalogue: catalogueOf(oauthClientEvents),
+  initial: { terms: null, deleted: false, selfRegistered: false },
+  evolve: (state, fact: PastFact<OAuthClientEvent>) => {
+    switch (fact.type) {
+      case 'OAuthClientRegistered':
+        return { ...state, terms: fact.data };
+      case 'OAuthClientChanged':
+        return { ...state, terms: state.terms && changed(state.terms, fact.data) };
+      case 'OAuthClientDeleted':
+        return { ...state, deleted: true };
+      case 'OAuthClientSelfRegistered':
+        return { ...state, selfRegistered: true };
+    }
+  },
+};
+
+const changed = (terms: OAuthClientTerms, change: OAuthClientChange): OAuthClientTerms => ({
+  ...terms,
+  ...(change.name !== undefined && { name: change.name }),
+  ...(change.redirect_uris !== undefined && { redirect_uris: change.redirect_uris }),
+  ...(change.scopes !== undefined && { scopes: change.scopes }),
+});
+
+/** Refuses an id that was used before: a secret is returned once. */
+export function registerOAuthClient(state: OAuthClientState, terms: OAuthClientTerms): Facts {
+  if (state.terms !== null || state.selfRegistered)
+    throw new GatewayError('conflict', 'This application was registered already.');
+  return [{ type: 'OAuthClientRegistered', data: terms }];
+}
+
+/** Writes only what differs. Throws `not_found`. */
+export function changeOAuthClient(state: OAuthClientState, change: OAuthClientChange): Facts {
+  const { terms, deleted } = state;
+  if (terms === null || deleted) throw notFound('OAuth client');
+  if (JSON.stringify(changed(terms, change)) === JSON.stringify(terms)) return [];
+  return [{ type: 'OAuthClientChanged', data: change }];
+}
+
+/** Adds nothing when it was deleted. Throws `not_found`. */
+export function deleteOAuthClient(state: OAuthClientState): Facts {
+  if (state.terms === null) throw notFound('OAuth client');
+  return state.deleted ? [] : [{ type: 'OAuthClientDeleted', data: {} }];
+}
+
+/** Adds nothing when the id was registered already. */
+export const selfRegisterOAuthClient = (
+  state: OAuthClientState,
+  data: z.output<typeof OAuthClientSelfRegistered.data>,
+): Facts => (state.selfRegistered ? [] : [{ type: 'OAuthClientSelfRegistered', data }]);

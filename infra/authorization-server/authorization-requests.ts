@@ -1,0 +1,130 @@
+/** The `AuthorizationRequests` port: the library's interactions, as the gateway shows and decides them. */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type {
+  AskingClient,
+  AuthorizationDecision,
+  AuthorizationRequest,
+  AuthorizationRequests,
+} from '../../commands/ports/authorization-server.ts';
+import type { DirectoryState, OAuthClientKind } from '../../commands/ports/directory.ts';
+import type { Ids } from '../../commands/ports/ports.ts';
+import { GRANTABLE_SCOPES } from '../../commands/oauth/oauth-grant.ts';
+import { sha256, type StatePayload, type StateRows } from './state-rows.ts';
+
+export interface AuthorizationRequestsOptions {
+  readonly rows: StateRows;
+  readonly ids: Pick<Ids, 'reservationName'>;
+  readonly directory: { readonly state: DirectoryState };
+}
+
+/** What the library stores of a request that waits for a person. */
+interface Interaction extends StatePayload {
+  readonly returnTo: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const FORM = /^([\w-]{16,64})\.([0-9a-f]{64})$/;
+
+const proofOf = (ids: Pick<Ids, 'reservationName'>, requestId: string): string =>
+  ids.reservationName(`oauth consent ${requestId}`);
+
+/** The token that shows the consent page in the browser in which the request arrived. */
+export const consentToken = (ids: Pick<Ids, 'reservationName'>, requestId: string): string =>
+  `${requestId}.${proofOf(ids, requestId)}`;
+
+/** Null when it is not one of ours. */
+function requestOfToken(ids: Pick<Ids, 'reservationName'>, token: string): string | null {
+  const [, requestId, proof] = FORM.exec(token) ?? [];
+  if (requestId === undefined || proof === undefined) return null;
+  const isOurs = timingSafeEqual(Buffer.from(proof, 'hex'), Buffer.from(proofOf(ids, requestId), 'hex'));
+  return isOurs ? requestId : null;
+}
+
+/** What the browser must bring back from the decision: nobody else can continue the request. Equal for a repeat of it. */
+const decidedProof = (ids: Pick<Ids, 'reservationName'>, requestId: string): string =>
+  createHmac('sha256', proofOf(ids, requestId)).update('decided').digest('hex');
+
+/** True when the browser that returns was given the decision. */
+export async function wasDecidedHere(rows: StateRows, requestId: string, proof: string): Promise<boolean> {
+  const row = await rows.find('Interaction', requestId);
+  return row?.decidedHash?.equals(sha256(proof)) === true;
+}
+
+export function kindOf(state: DirectoryState, clientId: string): OAuthClientKind {
+  if (clientId.startsWith('https://')) return 'document';
+  return state.oauthClients.get(clientId)?.isRegistered === true ? 'registered' : 'dynamic';
+}
+
+export function createAuthorizationRequests(options: AuthorizationRequestsOptions): AuthorizationRequests {
+  const { rows, ids, directory } = options;
+  const describe = async (id: string, { params }: Interaction): Promise<AuthorizationRequest> => {
+    const { client_id = '', redirect_uri = '', scope = '' } = params;
+    const asked = scope.split(' ');
+    const named = GRANTABLE_SCOPES.filter((each) => asked.includes(each));
+    const client: AskingClient = {
+      id: client_id,
+      kind: kindOf(directory.state, client_id),
+      name: await nameOf(options, client_id),
+      redirectUri: redirect_uri,
+    };
+    return { id, client, scopes: named.length > 0 ? named : GRANTABLE_SCOPES };
+  };
+  return {
+    find: async (token) => {
+      const id = requestOfToken(ids, token);
+      const row = id === null ? null : await rows.find('Interaction', id);
+      return id === null || row === null ? null : await describe(id, row.payload as Interaction);
+    },
+    decide: async (id, decision) => {
+      const row = await rows.find('Interaction', id);
+      if (row === null) return null;
+      const before = row.payload as Interaction;
+      const proof = decidedProof(ids, id);
+      const address = `${before.returnTo}?decided=${proof}`;
+      const payload = { ...before, ...resultOf(before, decision) };
+      if (await rows.decide(id, payload, sha256(proof))) return address;
+      const stored = await rows.find('Interaction', id);
+      return stored !== null && isSame(stored.payload, payload) ? address : null;
+    },
+    forgetGrants: (grantIds) => rows.forgetGrants(grantIds),
+  };
+}
+
+const isSame = (a: StatePayload, b: StatePayload): boolean =>
+  JSON.stringify(a['result']) === JSON.stringify(b['result']);
+
+/** What the library reads when the browser returns. */
+function resultOf({ params }: Interaction, decision: AuthorizationDecision): StatePayload {
+  if (!decision.allowed)
+    return { result: { error: 'access_denied', error_description: 'The person did not allow it.' } };
+  const { userId, grantId, scopes } = decision;
+  const login = { accountId: userId, remember: false };
+  return {
+    params: { ...params, scope: scopes.join(' ') },
+    result: { login, select_account: {}, consent: { grantId } },
+  };
+}
+
+const MOST_NAME_CHARS = 100;
+
+/** The name that an application gives itself, or that its organisation gave it. */
+async function nameOf(
+  { rows, directory }: AuthorizationRequestsOptions,
+  clientId: string,
+): Promise<string | null> {
+  const registered = directory.state.oauthClients.get(clientId);
+  if (registered) return registered.name;
+  const model = clientId.startsWith('https://') ? 'ClientDocument' : 'Client';
+  return oneLine((await rows.find(model, clientId))?.payload['client_name']);
+}
+
+/** Without control, format and direction characters, so that it cannot pretend to be something else on the page. */
+export function oneLine(text: unknown): string | null {
+  if (typeof text !== 'string') return null;
+  const plain = text
+    .toWellFormed()
+    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/\s+/gu, ' ')
+    .trim();
+  return plain === '' ? null : [...plain].slice(0, MOST_NAME_CHARS).join('');
+}
