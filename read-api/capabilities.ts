@@ -40,6 +40,13 @@ import {
   deleteOrganisation,
   updateOrganisation,
 } from '../commands/organisation/manage-organisation.ts';
+import { decideAuthorizationRequest } from '../commands/oauth/decide-authorization-request.ts';
+import { disconnectApplication } from '../commands/oauth/disconnect-application.ts';
+import {
+  createOAuthClient,
+  deleteOAuthClient,
+  updateOAuthClient,
+} from '../commands/oauth/manage-oauth-clients.ts';
 import { createToken, deleteToken, updateToken } from '../commands/organisation/manage-tokens.ts';
 import { createInvite, deleteInvite, resendInvite } from '../commands/organisation/manage-invites.ts';
 import { deleteMe, updateMe } from '../commands/organisation/own-account.ts';
@@ -77,6 +84,9 @@ import { getMember, listMembers } from './organisation/list-members.ts';
 import { exportMe } from './organisation/export-me.ts';
 import { getMe } from './organisation/get-me.ts';
 import { listInvites } from './organisation/list-invites.ts';
+import { getConnectedApplication, listConnectedApplications } from './oauth/list-connected-applications.ts';
+import { getOAuthClient, listOAuthClients } from './oauth/list-oauth-clients.ts';
+import { readAuthorizationRequest } from './oauth/read-authorization-request.ts';
 import { getToken, listTokens } from './organisation/list-tokens.ts';
 import { getPolicy, listPolicyVersions } from './policy/get-policy.ts';
 import { simulatePolicy } from './policy/simulate-policy.ts';
@@ -147,6 +157,16 @@ export const capabilities = defineRegistry([
   getToken,
   updateToken,
   deleteToken,
+  readAuthorizationRequest,
+  decideAuthorizationRequest,
+  listConnectedApplications,
+  getConnectedApplication,
+  disconnectApplication,
+  listOAuthClients,
+  createOAuthClient,
+  getOAuthClient,
+  updateOAuthClient,
+  deleteOAuthClient,
   listAgents,
   createAgent,
   getAgent,

@@ -9,6 +9,7 @@ import { contractDrafts } from './requirements/contract-drafts.ts';
 import { contractHttp } from './requirements/contract-http.ts';
 import { contractEventStore } from './requirements/contract-event-store.ts';
 import { contractMail } from './requirements/contract-mail.ts';
+import { contractOAuth } from './requirements/contract-oauth.ts';
 import { contractOrganisation } from './requirements/contract-organisation.ts';
 import { contractPeople } from './requirements/contract-people.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
@@ -33,6 +34,7 @@ const table = {
   ...contractHttp,
   ...contractEventStore,
   ...contractMail,
+  ...contractOAuth,
   ...contractOrganisation,
   ...contractPeople,
   ...contractPolicy,

@@ -21,13 +21,23 @@ import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import type { Position } from '../values/position.ts';
+import { endConnections } from '../oauth/connections.ts';
 import { agent, deleteAgent } from './agent.ts';
 import { organisation, type OrganisationState, removeMember } from './organisation.ts';
 import { forgetToken, token } from './token.ts';
 
 export type ErasurePorts = Pick<
   Ports,
-  'events' | 'ids' | 'clock' | 'directory' | 'personal' | 'secrets' | 'links' | 'devices' | 'leases'
+  | 'events'
+  | 'ids'
+  | 'clock'
+  | 'directory'
+  | 'personal'
+  | 'secrets'
+  | 'links'
+  | 'devices'
+  | 'leases'
+  | 'authorizationRequests'
 >;
 
 /**
@@ -140,6 +150,8 @@ async function endCredentials(ports: ErasurePorts, author: Author, userId: strin
   }
   for (const { id, orgId } of agents)
     await decideAndAppend(ports, { ...author, orgId }, agent, { id, decide: deleteAgent });
+  const connected = [...state.oauthGrants.values()].filter(({ principalId }) => principalId === userId);
+  await endConnections(ports, author, { entries: connected, reason: 'account_erased' });
   await endSessions(ports, author, openSessionsOf(ports.directory, userId), 'account_erased');
 }
 

@@ -4,7 +4,7 @@ import { answerWhenKnown, type Context, defineCapability } from '../kernel/capab
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { insufficientScope } from '../kernel/authorize.ts';
 import { membersOf } from '../kernel/membership.ts';
-import type { OrganisationEntry } from '../ports/directory.ts';
+import { OAUTH_CLIENT_RULES, type OrganisationEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
@@ -15,6 +15,7 @@ import {
   organisation,
   renameOrganisation,
   restoreOrganisation,
+  setOAuthClients,
 } from './organisation.ts';
 import { describeOrganisation, Organisation } from './organisation-payload.ts';
 
@@ -35,6 +36,10 @@ const describe = (context: Context): Organisation =>
 
 const UpdateInput = z.strictObject({
   name: lineOfText(100).optional(),
+  oauth_clients: z
+    .enum(OAUTH_CLIENT_RULES)
+    .optional()
+    .describe('Which applications members may connect from now on; connected ones stay.'),
   restore: z.literal(true).optional().describe('Undoes a deletion, until erase_at.'),
 });
 type UpdateInput = z.output<typeof UpdateInput>;
@@ -42,12 +47,16 @@ type UpdateInput = z.output<typeof UpdateInput>;
 export const updateOrganisation = defineCapability<UpdateInput, Organisation>({
   name: 'update_organisation',
   title: 'Change the organisation',
-  summary: 'Renames the organisation, or restores it after a deletion.',
+  summary:
+    'Renames the organisation, sets which applications may be connected, or restores it after a deletion.',
   description:
-    'An owner renames the organisation, or restores a deleted one: sign in, then send {"restore": true} until `erase_at`. ' +
+    'An owner renames the organisation, sets which applications members may connect, or restores a deleted one: sign in, then send {"restore": true} until `erase_at`. ' +
     'Members, agents, grants and mailboxes count again; sessions and tokens from before the deletion stay invalid.',
   effect: 'write',
-  access: { any: ['org:manage'], steppedUp: ({ restore }) => restore === true },
+  access: {
+    any: ['org:manage'],
+    steppedUp: ({ restore, oauth_clients }) => restore === true || oauth_clients !== undefined,
+  },
   whileDeleted: true,
   rest: { method: 'patch', path: '/org' },
   tool: null,
@@ -57,7 +66,7 @@ export const updateOrganisation = defineCapability<UpdateInput, Organisation>({
   },
   input: UpdateInput,
   output: Organisation,
-  handle: async ({ name, restore }, context) => {
+  handle: async ({ name, restore, oauth_clients }, context) => {
     const { ports, writer, author, caller } = context;
     const by = actorOf(context);
     const restoring = (state: typeof organisation.initial, now: Date) =>
@@ -68,14 +77,17 @@ export const updateOrganisation = defineCapability<UpdateInput, Organisation>({
     await context.claim('req');
     const id = caller.org.id;
     const restored = await decideAndAppend(writer, author, organisation, { id, decide: restoring });
-    const renamed =
-      name === undefined
+    const changed =
+      name === undefined && oauth_clients === undefined
         ? restored
         : await decideAndAppend(writer, author, organisation, {
             id,
-            decide: (current) => renameOrganisation(current, name, by),
+            decide: (current) => [
+              ...(name === undefined ? [] : renameOrganisation(current, name, by)),
+              ...(oauth_clients === undefined ? [] : setOAuthClients(current, oauth_clients, by)),
+            ],
           });
-    await answerWhenKnown(context, renamed.position);
+    await answerWhenKnown(context, changed.position);
     return describe(context);
   },
 });

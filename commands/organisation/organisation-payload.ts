@@ -2,13 +2,23 @@
 import { z } from 'zod';
 import { liveGrant } from '../kernel/access.ts';
 import { countMembers } from '../kernel/membership.ts';
-import type { DirectoryState, MemberEntry, OrganisationEntry } from '../ports/directory.ts';
+import {
+  type DirectoryState,
+  type MemberEntry,
+  OAUTH_CLIENT_RULES,
+  type OrganisationEntry,
+} from '../ports/directory.ts';
 import { ROLES } from '../values/scopes.ts';
 
 export const Organisation = z.object({
   id: z.string(),
   name: z.string(),
   created_at: z.string(),
+  oauth_clients: z
+    .enum(OAUTH_CLIENT_RULES)
+    .describe(
+      'Which applications members may connect: `any`, those `approved` here, or only those `registered` here.',
+    ),
   members: z.number().describe('How many people belong to it.'),
   deletion: z
     .object({ erase_at: z.string() })
@@ -21,6 +31,7 @@ export const describeOrganisation = (state: DirectoryState, entry: OrganisationE
   id: entry.id,
   name: entry.name,
   created_at: entry.createdAt,
+  oauth_clients: entry.oauthClients,
   members: countMembers(state, entry.id),
   deletion: entry.eraseAt === null ? null : { erase_at: entry.eraseAt },
 });

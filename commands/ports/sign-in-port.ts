@@ -102,6 +102,10 @@ export interface Tokens {
   newSessionToken(orgId: string): { readonly token: string; readonly hash: string };
   /** SHA-256 (hex) of a well-formed session bearer, or null. */
   hashSessionToken(token: string): string | null;
+  /** A new `mgc_` secret of a confidential OAuth client and the hash to store, in the same form. */
+  newClientSecret(orgId: string): { readonly token: string; readonly hash: string };
+  /** SHA-256 (hex) of a well-formed client secret, or null. */
+  hashClientSecret(secret: string): string | null;
   /** An ES256 JWT with `typ: at+jwt`; without an audience for MCP. */
   signAccessToken(claims: Omit<AccessTokenClaims, 'audience'>, audience?: string): Promise<string>;
   /** The claims of a valid JWT. Throws `GatewayError` `unauthenticated` or `token_expired`. */

@@ -20,6 +20,7 @@ export const SYSTEM_MAIL_KINDS = [
   'organisation_deleted',
   'account_erased',
   'approvals_waiting',
+  'application_connected',
 ] as const;
 export type SystemMailKind = (typeof SYSTEM_MAIL_KINDS)[number];
 
@@ -39,6 +40,7 @@ const SystemMailRequested = defineEvent({
     /** Of `approval_ids`, those that are told again because their time ends soon. */
     reminded_ids: z.array(z.string()).optional(),
     agent_ids: z.array(z.string()).optional(),
+    oauth_grant_id: z.string().optional(),
   }),
   webhook: null,
 });

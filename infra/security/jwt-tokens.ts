@@ -102,6 +102,8 @@ export function createTokens({ baseUrl, signingKeys, clock }: TokensOptions): To
     hashRestToken: (token) => hashBearer('mgw_', token),
     newSessionToken: (orgId) => newBearer('mgs_', orgId),
     hashSessionToken: (token) => hashBearer('mgs_', token),
+    newClientSecret: (orgId) => newBearer('mgc_', orgId),
+    hashClientSecret: (secret) => hashBearer('mgc_', secret),
     signAccessToken: (claims, audience) => promised(() => sign(claims, audience)),
     verifyAccessToken: (token) => promised(() => claimsOf(token)),
   };
@@ -122,16 +124,16 @@ const expired = (): GatewayError =>
   new GatewayError('token_expired', 'The access token has expired; ask for a new one.');
 
 /**
- * Opaque bearers, `mgw_` for tokens and `mgs_` for sessions: the prefix, the route key of the organisation, 43 base62
+ * Opaque bearers, `mgw_` for tokens, `mgs_` for sessions and `mgc_` for clients: the prefix, the route key of the organisation, 43 base62
  * characters of 256 random bits, 6 of a CRC-32 that detects typing errors.
  */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 /** Bearers without a route key were issued before route keys existed, and stay valid. */
-const FORM = /^(mg[ws]_)((?:[0-9a-z]{4})?[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const FORM = /^(mg[wsc]_)((?:[0-9a-z]{4})?[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-export type BearerPrefix = 'mgw_' | 'mgs_';
+export type BearerPrefix = 'mgw_' | 'mgs_' | 'mgc_';
 
 /** A new bearer of an organisation and the hash that is stored instead. */
 export function newBearer(

@@ -6,6 +6,7 @@ import { UNSUBSCRIBE_PATH, unsubscribeToken } from '../../commands/accounts/unsu
 import { noticeFact, type NoticeFact } from '../../commands/approver-notices/notice-facts.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { membershipsOf } from '../../commands/kernel/membership.ts';
+import { describeApplication } from '../../commands/oauth/application-payload.ts';
 import type { PersonEntry } from '../../commands/ports/directory.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { OutgoingMail } from '../../commands/ports/system-mailer.ts';
@@ -176,6 +177,24 @@ const organisationDeleted = (given: Given): MailText | SkipReason => {
   return templates.organisationDeleted({ organisation: orgName(given), eraseAt }, signInLink(given));
 };
 
+function applicationConnected(given: Given): MailText | SkipReason {
+  const { state } = given.ports.directory;
+  const grant = state.oauthGrants.get(given.request.oauth_grant_id ?? '');
+  if (grant?.revokedAt !== null) return 'no_longer_true';
+  const { name, clientId, clientKind, redirectUri } = grant;
+  const { host, redirect_host } = describeApplication({
+    id: clientId,
+    kind: clientKind,
+    name,
+    redirectUri,
+  });
+  const facts = { name: plainName(name), host: host ?? redirect_host, organisation: orgName(given) };
+  return templates.applicationConnected(
+    { ...facts, at: grant.createdAt },
+    linkTo(given.ports.server.baseUrl, '/console#/account'),
+  );
+}
+
 const agentsHandedOver = (given: Given, { id }: PersonEntry): MailText | SkipReason => {
   const { ports, request } = given;
   const agents = (request.agent_ids ?? []).flatMap((agentId) => {
@@ -228,5 +247,6 @@ const CONTENTS: Readonly<Record<SystemMailKind, (given: Given) => Promise<Conten
   agents_handed_over: toPerson(agentsHandedOver),
   organisation_deleted: toPerson(organisationDeleted),
   account_erased: accountErased,
+  application_connected: toPerson(applicationConnected),
   approvals_waiting: approvalsWaitingFor,
 };

@@ -70,6 +70,30 @@ export const newSignIn = ({ at, device }: SignInFacts, sessions: Link): MailText
       'You get this mail to notice when others do this. If it was not you, end the session and change your password now.',
   });
 
+interface ConnectionFacts {
+  /** What the application calls itself; empty when it does not. */
+  readonly name: string;
+  readonly host: string;
+  readonly organisation: string;
+  readonly at: string;
+}
+
+export const applicationConnected = (facts: ConnectionFacts, account: Link): MailText =>
+  mailText({
+    subject: 'An application was connected to your account',
+    preheader: 'It can act on mail in your name, as you allowed.',
+    items: [
+      {
+        title: facts.name === '' ? facts.host : facts.name,
+        lines: [`Host ${facts.host}`, `Organisation ${facts.organisation}`, momentOf(facts.at)],
+        href: null,
+      },
+    ],
+    action: { label: 'Show connected applications', href: account },
+    footer:
+      'You get this mail to notice when others do this. If it was not you, disconnect the application and change your password now.',
+  });
+
 interface InviteFacts {
   readonly organisation: string;
   readonly inviter: string;

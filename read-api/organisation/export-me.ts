@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { openSessionsOf } from '../../commands/accounts/session.ts';
 import { Agent, describeAgent } from '../../commands/organisation/add-agent.ts';
+import { ConnectedApplication, describeConnection } from '../../commands/oauth/application-payload.ts';
 import { describeToken, Token } from '../../commands/organisation/manage-tokens.ts';
 import { describeMe, Me } from '../../commands/organisation/own-account.ts';
 import type { AuditEntry } from '../../projections/audit-queries.ts';
@@ -46,6 +47,7 @@ const Export = z.object({
       }),
     )
     .describe('Yours and those of your agents.'),
+  connected_applications: z.array(ConnectedApplication.extend({ org_id: z.string() })),
   invites: z
     .array(
       z.object({
@@ -108,6 +110,9 @@ export const exportMe = defineCapability<z.output<typeof Input>, Export>({
         expires_at: grant.expiresAt,
         created_at: grant.createdAt,
       })),
+      connected_applications: [...state.oauthGrants.values()]
+        .filter(isOwn)
+        .map((entry) => ({ ...describeConnection(state, entry, null), org_id: entry.orgId })),
       invites: [...state.invites.values()]
         .filter(({ createdBy }) => createdBy === userId)
         .map(({ id, orgId, role, createdAt, expiresAt }) => ({
