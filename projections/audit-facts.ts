@@ -58,15 +58,14 @@ const SEND_OUTCOMES = { done: 'allowed', failed: 'failed', unknown: 'pending' } 
   AuditOutcome
 >;
 
-const grant = ({ grant_id }: { readonly grant_id: string }): AuditResource => ({
-  type: 'grant',
-  id: grant_id,
-});
-const user = ({ user_id }: { readonly user_id: string }): AuditResource => ({ type: 'user', id: user_id });
-const delivery = ({ delivery_id }: { readonly delivery_id: string }): AuditResource => ({
-  type: 'delivery',
-  id: delivery_id,
-});
+/** The object whose id is in a field of the data. */
+const resourceIn =
+  <Field extends string>(field: Field, type: string) =>
+  (data: Readonly<Record<Field, string>>): AuditResource => ({ type, id: data[field] });
+const grant = resourceIn('grant_id', 'grant');
+const oauthGrant = resourceIn('grant_id', 'oauth_grant');
+const user = resourceIn('user_id', 'user');
+const delivery = resourceIn('delivery_id', 'delivery');
 const mailboxOf = (id: string | null): AuditResource | null => (id === null ? null : { type: 'mailbox', id });
 
 const ofMailbox = {
@@ -127,10 +126,7 @@ const rules: AuditRules = {
   OAuthClientSelfRegistered: done('oauth_client.register'),
   OAuthGrantGiven: done('application.connect'),
   OAuthGrantEnded: done('application.disconnect'),
-  RefreshTokenRotated: {
-    ...done('application.refresh'),
-    resource: ({ grant_id }) => ({ type: 'oauth_grant', id: grant_id }),
-  },
+  RefreshTokenRotated: { ...done('application.refresh'), resource: oauthGrant },
   PolicySet: done('policy.set'),
   MailboxNumberReserved: {
     ...done('mailbox_number.reserve'),

@@ -24,6 +24,9 @@ const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {
     'name', 'imap.host', 'smtp.host', 'internal_domains', 'custom_headers', 'quotas',
     'rules.when.recipient_domains', 'rules.when.attachment_types',
   ],
+  'what an application says of itself to anybody: its name and where its answers go': [
+    'client_name', 'redirect_uri', 'redirect_uris',
+  ],
   'ids and plain facts, from the mapping of each published event': ['after', 'notifications.data'],
   'flags and keywords of messages': [
     'changes.flags', 'changes.flags_before', 'steps.flags_add', 'steps.flags_remove',

@@ -46,7 +46,7 @@ export class ApplicationWorld {
   }
 
   get requests(): MemoryAuthorizationRequests {
-    return this.people.ports.authorizationRequests as MemoryAuthorizationRequests;
+    return this.people.gateway.authorizationRequests;
   }
 
   /** The consent token of a new request. */

@@ -150,6 +150,7 @@ export function memoryPorts() {
   const ids = createIds(randomKey(), clock);
   const sender = new FakeWebhookSender(clock);
   const records = new MemoryWebhookRecords();
+  const authorizationRequests = new MemoryAuthorizationRequests();
   const ports: Partial<Ports> = {
     submission,
     clock,
@@ -180,7 +181,7 @@ export function memoryPorts() {
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
-    authorizationRequests: new MemoryAuthorizationRequests(),
+    authorizationRequests,
     webhookSecrets: new MemoryWebhookSecrets(),
     webhookSender: sender,
     webhookRecords: records,
@@ -188,7 +189,8 @@ export function memoryPorts() {
     log: silentLog,
     server: sampleServer(),
   };
-  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql, sender, records };
+  const fakes = { secrets, mail, submission, sql, sender, records, authorizationRequests };
+  return { ports: ports as Ports, directory, clock, events, ...fakes };
 }
 
 export interface CallOptions {
