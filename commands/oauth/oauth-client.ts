@@ -45,7 +45,7 @@ const OAuthClientDeleted = defineEvent({
 
 const OAuthClientSelfRegistered = defineEvent({
   type: 'OAuthClientSelfRegistered',
-  summary: 'An application registered itself (RFC 7591). Nobody vouches for its name.',
+  summary: 'An application registered itself (RFC 7591). Its name is not verified.',
   data: z.object({ name: z.string(), redirect_uris: z.array(z.string()) }),
   webhook: null,
 });

@@ -47,7 +47,7 @@ const OAuthGrantGiven = defineEvent({
   webhook: {
     type: 'application.connected',
     data: z.object({
-      grant_id: GrantId,
+      oauth_grant_id: GrantId,
       user_id: UserId,
       client_id: z.string().describe('The application.'),
       client_name: z.string().describe('The name that the application gives itself.'),
@@ -58,7 +58,7 @@ const OAuthGrantGiven = defineEvent({
         .describe('The mailboxes it is limited to; null = no limit.'),
       expires_at: instant.describe('When it ends.'),
     }),
-    adds: ({ subject }) => ({ grant_id: subject }),
+    adds: ({ subject }) => ({ oauth_grant_id: subject }),
   },
 });
 
@@ -69,12 +69,12 @@ const OAuthGrantEnded = defineEvent({
   webhook: {
     type: 'application.disconnected',
     data: z.object({
-      grant_id: GrantId,
+      oauth_grant_id: GrantId,
       user_id: UserId,
       client_id: z.string().describe('The application.'),
       reason: z.enum(GRANT_ENDS).describe('Why it ended.'),
     }),
-    adds: ({ subject }) => ({ grant_id: subject }),
+    adds: ({ subject }) => ({ oauth_grant_id: subject }),
   },
 });
 

@@ -15,7 +15,7 @@ export interface AskingClient {
   /** An address for the kind `document`. */
   readonly id: string;
   readonly kind: OAuthClientKind;
-  /** One line without control and direction characters, or null. Nobody vouches for it unless an organisation registered it. */
+  /** One line without control and direction characters, or null. It is not verified unless an organisation registered it. */
   readonly name: string | null;
   /** Where the browser goes after the decision. */
   readonly redirectUri: string;

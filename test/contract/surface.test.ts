@@ -52,6 +52,8 @@ describe('the capabilities', () => {
     expect(without.map(({ name }) => name)).to.have.members([
       'settings_toggle_advanced_tools',
       'test_mailbox_connection',
+      // A repeat of the same decision answers the same.
+      'decide_authorization_request',
       // Bytes are not read before they are taken, so two uploads cannot be compared.
       'upload_attachment',
       'start_provider_authorization',
@@ -68,6 +70,7 @@ describe('the capabilities', () => {
     const held = capabilities.filter(({ ifMatch }) => ifMatch);
     expect(held.map(({ rest }) => `${rest?.method ?? ''} ${rest?.path ?? ''}`)).to.have.members([
       'patch /agents/:agent_id',
+      'patch /org/oauth-clients/:oauth_client_id',
       'patch /mailboxes/:mailbox_id',
       'delete /mailboxes/:mailbox_id',
       'post /drafts/:draft_id/edit_draft',

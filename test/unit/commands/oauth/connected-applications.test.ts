@@ -61,7 +61,7 @@ describe('connected applications', () => {
     return { userId, session, id };
   };
 
-  it(`are listed and ended by their person, and by those who manage the organisation ${verifies('contract:20:oauth-own-grants', 'contract:17:route-org-applications')}`, async () => {
+  it(`lists and ends them for their person, and for those who manage the organisation ${verifies('contract:20:oauth-own-grants', 'contract:17:route-org-applications')}`, async () => {
     const own = await world.connect();
     const max = await connected('admin');
     expect(await list(world.owner)).to.have.members([own.id, max.id]);
@@ -76,7 +76,7 @@ describe('connected applications', () => {
     expect(world.requests.forgotten).to.have.members([own.id, max.id]);
   });
 
-  it('give a caller in the name of the person, who has no rights once they end', async () => {
+  it('makes a caller in the name of the person, who has no rights once they end', async () => {
     const grant = await world.connect();
     const now = gateway().clock.now();
     const caller = callerOf(world.people.state, grant, now);
@@ -88,7 +88,7 @@ describe('connected applications', () => {
     expect(() => callerNow(world.people.state, caller, now)).to.throw('revoked');
   });
 
-  it('end in the log when their person leaves, and are gone when the account is erased', async () => {
+  it('ends them in the log when their person leaves, and removes them when the account is erased', async () => {
     const max = await connected('member');
     const eve = await connected('member');
     await world.people.remove(max.userId);
@@ -126,7 +126,7 @@ describe('the OAuth clients of an organisation', () => {
       },
     });
 
-  it(`show a secret once, and only to a person with a fresh password ${verifies('contract:17:oauth-clients')}`, async () => {
+  it(`shows a secret once, and only to a person with a fresh password ${verifies('contract:17:oauth-clients')}`, async () => {
     const { gateway, state } = world.people;
     const secret = await create({ ...REGISTRATION, confidential: true });
     expect(secret.client_secret).to.match(/^mgc_[0-9A-Za-z]{53}$/);
@@ -150,7 +150,7 @@ describe('the OAuth clients of an organisation', () => {
     expect(await rejection(create(REGISTRATION))).to.include({ code: 'step_up_required' });
   });
 
-  it('have redirect addresses that only they receive', async () => {
+  it('refuses redirect addresses that others could receive', async () => {
     for (const uri of [
       'http://app.example.com/cb',
       'https://app.example.com/cb#fragment',
@@ -172,7 +172,7 @@ describe('the OAuth clients of an organisation', () => {
     });
   });
 
-  it('are changed under their version, and never take scopes from what is connected', async () => {
+  it('changes them under their version, and takes no scopes from what is connected', async () => {
     const { gateway } = world.people;
     const { id } = await create(REGISTRATION);
     const grant = await connect(id);
@@ -191,7 +191,7 @@ describe('the OAuth clients of an organisation', () => {
     expect(await rejection(refused)).to.include({ code: 'invalid_request' });
   });
 
-  it('end every connection when they are deleted', async () => {
+  it('ends every connection when they are deleted', async () => {
     const { gateway, state } = world.people;
     const { id } = await create(REGISTRATION);
     const approved = await create({ name: 'Mail helper', client_id: DOCUMENT.id });
@@ -206,7 +206,7 @@ describe('the OAuth clients of an organisation', () => {
     expect(state.oauthClients.size).to.equal(0);
   });
 
-  it('leave no connection when the process dies while they are deleted', async () => {
+  it('leaves no connection when the process dies while they are deleted', async () => {
     const { ports, orgId, state } = world.people;
     const { id } = await create(REGISTRATION);
     const grant = await connect(id);
