@@ -49,9 +49,7 @@ export const Application = z.object({
   name: z
     .string()
     .nullable()
-    .describe(
-      'The name it gives itself. It is not verified, unless the organisation registered it.',
-    ),
+    .describe('The name it gives itself. It is not verified, unless the organisation registered it.'),
   host: z.string().nullable().describe('The host of its metadata, which it controls; null without.'),
   redirect_host: z.string().describe('The host to which the browser returns with the permission.'),
   only_loopback: z
