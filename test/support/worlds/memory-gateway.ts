@@ -27,6 +27,7 @@ import { FakeMailPort } from '../fakes/fake-mail-port.ts';
 import { ManualClock } from '../fakes/manual-clock.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { MemoryDirectory } from '../fakes/memory-directory.ts';
+import { MemoryLinks } from '../fakes/memory-links.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
 import { FakeWebhookSender, MemoryWebhookRecords, MemoryWebhookSecrets } from '../fakes/memory-webhooks.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
@@ -147,6 +148,7 @@ export function memoryPorts() {
   const personal = plainPersonalData();
   const directory = new MemoryDirectory(events, personal);
   const ids = createIds(randomKey(), clock);
+  const links = new MemoryLinks(clock);
   const sender = new FakeWebhookSender(clock);
   const records = new MemoryWebhookRecords();
   const ports: Partial<Ports> = {
@@ -166,6 +168,7 @@ export function memoryPorts() {
     composer: messageComposer,
     markup: markupWork,
     personal,
+    links,
     ids,
     locators: createLocators(randomKey(), randomKey()),
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
@@ -186,7 +189,10 @@ export function memoryPorts() {
     log: silentLog,
     server: sampleServer(),
   };
-  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql, sender, records };
+  return {
+    ...{ ports: ports as Ports, directory, clock, events, secrets, links },
+    ...{ mail, submission, sql, sender, records },
+  };
 }
 
 export interface CallOptions {
