@@ -101,7 +101,8 @@ async function passwordReset(given: Given): Promise<Content> {
   if (email === null) return 'no_account';
   const ownerId = request.user_id ?? (await accountsOf(ports, email)).ownerId;
   const owner = ports.directory.state.people.get(ownerId ?? '');
-  if (owner === undefined) return 'no_account';
+  // The links of an account that is being erased may have been withdrawn already.
+  if (owner === undefined || owner.isBeingErased) return 'no_account';
   const href = await newLink(given, { purpose: 'reset', subject: owner.id, orgId: orgOf(given, owner.id) });
   return addressed(owner.email, owner.id, templates.passwordReset(href));
 }
