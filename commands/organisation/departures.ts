@@ -21,9 +21,10 @@ import type {
 } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
 import { GatewayError } from '../values/errors.ts';
-import type { Position } from '../values/position.ts';
+import { laterOf, type Position } from '../values/position.ts';
 import { isMailboxScope, ROLE_SCOPES } from '../values/scopes.ts';
 import { agent, deleteLeftAgent } from './agent.ts';
+import { forgetInvite } from './carry-out-invite.ts';
 import { endExpiredInvite, endInvite, invite, type InviteEnd } from './invite.ts';
 import { eraseOrganisation, mayGive, organisation } from './organisation.ts';
 import { revokeToken, token } from './token.ts';
@@ -182,7 +183,6 @@ async function endDeparture(ports: Ports, left: Departure, author: Author): Prom
   }
 }
 
-/** The address is needed no longer. */
 async function endLeftInvite(
   ports: Ports,
   author: Author,
@@ -193,7 +193,7 @@ async function endLeftInvite(
     decide: (current, now) =>
       reason === 'expired' ? endExpiredInvite(current, now) : endInvite(current, reason),
   });
-  if (state.status === 'ended') await ports.personal.erase(id);
+  if (state.status === 'ended') await forgetInvite(ports, id);
   return position;
 }
 
@@ -218,7 +218,7 @@ export async function settleLeftBehind(
     const left = leftBehind(ports.directory.state, ports.clock.now()).filter(concerns);
     if (left.length === 0) break;
     for (const departure of left.slice(0, MOST_AT_ONCE))
-      last = (await settleDeparture(ports, departure, author)) ?? last;
+      last = laterOf(last, await settleDeparture(ports, departure, author));
     if (last !== null) await ports.directory.waitFor(last);
   }
   return last;
