@@ -64,9 +64,10 @@ export const updateAgent = defineCapability<UpdateInput, Agent>({
     const ownerId = owner_id === undefined ? undefined : ownerOf(context, owner_id);
     const decide = (state: typeof agent.initial) =>
       changeAgent(state, { name, ownerId, ifMatch: request.ifMatch });
-    decide((await loadAggregate(ports.events, agent, id)).state);
+    const loaded = await loadAggregate(ports.events, agent, id);
+    decide(loaded.state);
     await context.claim('req');
-    const { position } = await decideAndAppend(writer, author, agent, { id, decide });
+    const { position } = await decideAndAppend(writer, author, agent, { id, decide, loaded });
     await answerWhenKnown(context, position);
     const entry = ports.directory.state.agents.get(id);
     if (!entry) throw notFound('agent');

@@ -13,11 +13,12 @@ import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { memberOfOrg } from '../kernel/membership.ts';
 import type { MemberEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
+import { invalidField, notFound } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import type { Scope } from '../values/scopes.ts';
 import { ROLES } from '../values/scopes.ts';
 import { agent, handOver } from './agent.ts';
+import { forgetInvite } from './carry-out-invite.ts';
 import { type Departure, settleLeftBehind } from './departures.ts';
 import { endInvite, invite } from './invite.ts';
 import { changeRole, organisation, removeMember } from './organisation.ts';
@@ -70,9 +71,10 @@ export const updateMember = defineCapability<z.output<typeof ChangeInput>, Membe
     const decide = (state: typeof organisation.initial) =>
       changeRole(state, { userId: user_id, role, by: { userId: caller.principal.id } });
     const { id } = caller.org;
-    decide((await loadAggregate(ports.events, organisation, id)).state);
+    const loaded = await loadAggregate(ports.events, organisation, id);
+    decide(loaded.state);
     await context.claim('req');
-    const { position } = await decideAndAppend(writer, author, organisation, { id, decide });
+    const { position } = await decideAndAppend(writer, author, organisation, { id, decide, loaded });
     await answerWhenKnown(context, position);
     context.notePosition(await settleLeftBehind(ports, author, ofPerson(context, user_id)));
     return describe(context, user_id);
@@ -116,14 +118,15 @@ export const removeMemberCapability = defineCapability<RemoveInput, Nothing>({
         reason: isOwn ? 'left' : 'removed',
         by: { userId: caller.principal.id },
       });
-    decide((await loadAggregate(ports.events, organisation, orgId)).state);
+    const loaded = await loadAggregate(ports.events, organisation, orgId);
+    decide(loaded.state);
     if (heirId !== undefined) assertHeir(context, userId, heirId);
     await context.claim('req');
     const member = memberOfOrg(ports.directory.state, orgId, userId);
     const agents = agentsOf(ports.directory.state, orgId, userId).map(({ id }) => id);
     await endInvitesOf(context, userId);
     if (heirId !== undefined) await handAgents(context, agents, userId, heirId);
-    const { position } = await decideAndAppend(writer, author, organisation, { id: orgId, decide });
+    const { position } = await decideAndAppend(writer, author, organisation, { id: orgId, decide, loaded });
     await answerWhenKnown(context, position);
     if (!isOwn) {
       const mailId = uuidV5('member_removed', orgId, userId, member?.since ?? '');
@@ -139,10 +142,7 @@ function assertHeir(context: Context, userId: string, heirId: string): void {
   const { caller, ports } = context;
   if (heirId !== caller.principal.id) requireScope(context, 'agents:manage');
   if (heirId !== userId && memberOfOrg(ports.directory.state, caller.org.id, heirId) !== null) return;
-  const message = 'This is not another member of the organisation.';
-  throw new GatewayError('invalid_request', message, {
-    details: { issues: [{ path: 'agents_to_id', code: 'custom', message }] },
-  });
+  throw invalidField('agents_to_id', 'This is not another member of the organisation.');
 }
 
 /** Before the removal, so that an interrupted one leaves the agents with a member. */
@@ -182,6 +182,6 @@ async function endInvitesOf({ ports, writer, author, caller }: Context, userId: 
       id,
       decide: (current) => (current.status === 'waiting' ? endInvite(current, 'member_removed') : []),
     });
-    if (state.status === 'ended') await ports.personal.erase(id);
+    if (state.status === 'ended') await forgetInvite(ports, id);
   }
 }

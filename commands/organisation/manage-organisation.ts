@@ -6,7 +6,7 @@ import { insufficientScope } from '../kernel/authorize.ts';
 import { membersOf } from '../kernel/membership.ts';
 import type { OrganisationEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
+import { invalidField, notFound } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import { lineOfText } from '../values/input-fields.ts';
 import {
@@ -60,22 +60,17 @@ export const updateOrganisation = defineCapability<UpdateInput, Organisation>({
   handle: async ({ name, restore }, context) => {
     const { ports, writer, author, caller } = context;
     const by = actorOf(context);
-    const restoring = (state: typeof organisation.initial, now: Date) =>
-      restore === true ? restoreOrganisation(state, now, by) : [];
-    const { state } = await loadAggregate(ports.events, organisation, caller.org.id);
-    if (restoring(state, ports.clock.now()).length === 0 && name !== undefined)
-      renameOrganisation(state, name, by);
+    const decide = (state: typeof organisation.initial, now: Date) => {
+      const restored = restore === true ? restoreOrganisation(state, now, by) : [];
+      const live = restored.length > 0 ? { ...state, lifetime: 'live' as const } : state;
+      return [...restored, ...(name === undefined ? [] : renameOrganisation(live, name, by))];
+    };
+    const { id } = caller.org;
+    const loaded = await loadAggregate(ports.events, organisation, id);
+    decide(loaded.state, ports.clock.now());
     await context.claim('req');
-    const id = caller.org.id;
-    const restored = await decideAndAppend(writer, author, organisation, { id, decide: restoring });
-    const renamed =
-      name === undefined
-        ? restored
-        : await decideAndAppend(writer, author, organisation, {
-            id,
-            decide: (current) => renameOrganisation(current, name, by),
-          });
-    await answerWhenKnown(context, renamed.position);
+    const { position } = await decideAndAppend(writer, author, organisation, { id, decide, loaded });
+    await answerWhenKnown(context, position);
     return describe(context);
   },
 });
@@ -148,30 +143,21 @@ export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>,
     const owners = membersOf(ports.directory.state, id).filter(({ role }) => role === 'owner');
     const decide = (current: typeof organisation.initial, now: Date) => {
       const facts = decideDeletion(current, new Date(now.getTime() + RESTORABLE_MS), actorOf(context));
-      if (current.name !== name) throw wrongName();
+      if (current.name !== name)
+        throw invalidField('name', 'This is not the name of the organisation; send its exact name.');
       return facts;
     };
-    decide((await loadAggregate(ports.events, organisation, id)).state, ports.clock.now());
+    const loaded = await loadAggregate(ports.events, organisation, id);
+    decide(loaded.state, ports.clock.now());
     await context.claim('req');
-    const { state, position, appended } = await decideAndAppend(writer, author, organisation, { id, decide });
-    if (appended !== null) {
-      for (const { userId } of owners) {
-        const mailId = uuidV5('organisation_deleted', id, userId, String(position));
-        await requestMail(writer, author, mailId, {
-          kind: 'organisation_deleted',
-          user_id: userId,
-          to: null,
-        });
-      }
-    }
+    const command = { id, decide, loaded };
+    const { state, position, appended } = await decideAndAppend(writer, author, organisation, command);
+    // A mail is written from the directory, so that has the deletion first.
     await answerWhenKnown(context, position);
+    for (const { userId } of appended === null ? [] : owners) {
+      const mailId = uuidV5('organisation_deleted', id, userId, String(position));
+      await requestMail(writer, author, mailId, { kind: 'organisation_deleted', user_id: userId, to: null });
+    }
     return { erase_at: state.eraseAt ?? '' };
   },
 });
-
-function wrongName(): GatewayError {
-  const message = 'This is not the name of the organisation; send its exact name.';
-  return new GatewayError('invalid_request', message, {
-    details: { issues: [{ path: 'name', code: 'custom', message }] },
-  });
-}

@@ -8,6 +8,7 @@ import type { Organisation } from '../../../../commands/organisation/organisatio
 import { membershipsOf } from '../../../../commands/kernel/membership.ts';
 import { getOrganisation } from '../../../../read-api/organisation/get-organisation.ts';
 import { listMembers } from '../../../../read-api/organisation/list-members.ts';
+import { aroundAppends } from '../../../support/fakes/around-appends.ts';
 import { OWNER } from '../../../support/worlds/memory-gateway.ts';
 import { PeopleRig } from '../../../support/worlds/people-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -75,6 +76,21 @@ describe('an organisation', () => {
     expect(mails.map(({ data }) => [data['kind'], data['user_id']])).to.deep.equal([
       ['organisation_deleted', owner],
     ]);
+  });
+
+  it('is known to be deleted before its owners are to be told', async () => {
+    const known: boolean[] = [];
+    const ports = aroundAppends(
+      rig.ports,
+      (stream) => {
+        if (stream.startsWith('systemMail-'))
+          known.push(rig.state.organisations.get(rig.orgId)?.eraseAt !== null);
+        return Promise.resolve();
+      },
+      () => Promise.resolve(),
+    );
+    await rig.act(owner, deleteOrganisation, NAME, ports);
+    expect(known).to.deep.equal([true]);
   });
 
   it(`has no rights while it is deleted, and gets all but sessions and tokens back ${verifies('contract:17:organisation-delete', 'contract:18:organisation-deletion')}`, async () => {
