@@ -185,16 +185,24 @@ const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntr
 
 /** The person behind a valid session, also an owner who may restore it. Null when they have left the organisation. */
 export function callerInSession(state: DirectoryState, session: SessionEntry, now: Date): Caller | null {
-  const credential = {
-    orgId: session.orgId,
-    principalId: session.userId,
-    principalKind: 'user',
-    position: session.position,
-  } as const;
-  const standing = standingOf(state, credential) ?? standingOf(state, credential, restorerOf);
+  const standing = standingInSession(state, session);
   return (
     standing && describeCaller(state, tokenInSession(session, standing.role, now), standing, { now, session })
   );
+}
+
+type SessionPlace = Pick<SessionEntry, 'orgId' | 'userId' | 'position'>;
+
+/** True while there is a caller behind the session; their rights are not computed. */
+export const sessionStands = (state: DirectoryState, session: SessionPlace): boolean =>
+  standingInSession(state, session) !== null;
+
+function standingInSession(
+  state: DirectoryState,
+  { orgId, userId, position }: SessionPlace,
+): Standing | null {
+  const credential = { orgId, principalId: userId, principalKind: 'user', position } as const;
+  return standingOf(state, credential) ?? standingOf(state, credential, restorerOf);
 }
 
 /** The caller behind a valid token. Null when its principal has left the organisation: then it counts as revoked. */

@@ -77,22 +77,33 @@ export const updateAgent = defineCapability<UpdateInput, Agent>({
 });
 
 async function afterHandOver(context: Context, { id, ownerId, ownedSince }: AgentEntry): Promise<void> {
-  const { writer, author, caller } = context;
   await endOf(context, id);
+  await tellNewOwner(context, { ownerId, ownedSince, agentIds: [id] });
+}
+
+/** A mail to the new owner of agents, unless it is who handed them over. */
+export async function tellNewOwner(
+  { writer, author, caller }: Context,
+  {
+    ownerId,
+    ownedSince,
+    agentIds,
+  }: Pick<AgentEntry, 'ownerId' | 'ownedSince'> & { readonly agentIds: readonly string[] },
+): Promise<void> {
   if (ownerId === caller.principal.id) return;
   const mailId = uuidV5('agents_handed_over', ownerId, ownedSince);
   await requestMail(writer, author, mailId, {
     kind: 'agents_handed_over',
     user_id: ownerId,
     to: null,
-    agent_ids: [id],
+    agent_ids: [...agentIds],
   });
 }
 
 /** Ends the tokens and grants that no longer count. */
 async function endOf(context: Context, agentId: string): Promise<void> {
-  const concerns = (left: object): boolean => 'principalId' in left && left.principalId === agentId;
-  context.notePosition(await settleLeftBehind(context.ports, context.author, concerns));
+  const leavers = { orgId: context.caller.org.id, principalIds: [agentId] };
+  context.notePosition(await settleLeftBehind(context.ports, context.author, leavers));
 }
 
 const DeleteInput = z.strictObject({ agent_id: AgentId });

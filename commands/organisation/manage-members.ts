@@ -15,13 +15,15 @@ import type { MemberEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { invalidField, notFound } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
+import { laterOf, type Position } from '../values/position.ts';
 import type { Scope } from '../values/scopes.ts';
 import { ROLES } from '../values/scopes.ts';
 import { agent, handOver } from './agent.ts';
 import { forgetInvite } from './carry-out-invite.ts';
-import { type Departure, settleLeftBehind } from './departures.ts';
+import { settleLeftBehind } from './departures.ts';
 import { endInvite, invite } from './invite.ts';
 import { changeRole, organisation, removeMember } from './organisation.ts';
+import { tellNewOwner } from './manage-agents.ts';
 import { agentsOf, describeMember, Member } from './organisation-payload.ts';
 
 const UserId = z.string().min(1).max(64);
@@ -37,13 +39,6 @@ export function memberIn({ caller, ports }: Context, userId: string): MemberEntr
 function requireScope({ caller }: Context, scope: Scope): void {
   if (!caller.scopes.has(scope)) throw lacks(caller, [scope]);
 }
-
-const ofPerson =
-  ({ caller }: Context, userId: string, agentIds: readonly string[] = []) =>
-  (departure: Departure): boolean =>
-    departure.orgId === caller.org.id &&
-    'principalId' in departure &&
-    (departure.principalId === userId || agentIds.includes(departure.principalId));
 
 const ChangeInput = z.strictObject({ user_id: UserId, role: z.enum(ROLES) });
 
@@ -76,7 +71,7 @@ export const updateMember = defineCapability<z.output<typeof ChangeInput>, Membe
     await context.claim('req');
     const { position } = await decideAndAppend(writer, author, organisation, { id, decide, loaded });
     await answerWhenKnown(context, position);
-    context.notePosition(await settleLeftBehind(ports, author, ofPerson(context, user_id)));
+    context.notePosition(await settleLeftBehind(ports, author, { orgId: id, principalIds: [user_id] }));
     return describe(context, user_id);
   },
 });
@@ -132,7 +127,7 @@ export const removeMemberCapability = defineCapability<RemoveInput, Nothing>({
       const mailId = uuidV5('member_removed', orgId, userId, member?.since ?? '');
       await requestMail(writer, author, mailId, { kind: 'member_removed', user_id: userId, to: null });
     }
-    context.notePosition(await settleLeftBehind(ports, author, ofPerson(context, userId, agents)));
+    context.notePosition(await settleLeftBehind(ports, author, { orgId, principalIds: [userId, ...agents] }));
     return {};
   },
 });
@@ -147,27 +142,27 @@ function assertHeir(context: Context, userId: string, heirId: string): void {
 
 /** Before the removal, so that an interrupted one leaves the agents with a member. */
 async function handAgents(
-  { ports, writer, author }: Context,
+  context: Context,
   agentIds: readonly string[],
   from: string,
   to: string,
 ): Promise<void> {
-  let last = null;
+  const { ports, writer, author } = context;
+  const handed: string[] = [];
+  let last: Position | null = null;
   for (const id of agentIds) {
-    const { position } = await decideAndAppend(writer, author, agent, {
+    const { state, position } = await decideAndAppend(writer, author, agent, {
       id,
-      decide: (state) => handOver(state, from, to),
+      decide: (current) => handOver(current, from, to),
     });
-    last = position ?? last;
+    // It was deleted meanwhile, or somebody else has it.
+    if (state.isDeleted || state.ownerId !== to) continue;
+    handed.push(id);
+    last = laterOf(last, position);
   }
   if (last === null) return;
   await ports.directory.waitFor(last);
-  await requestMail(writer, author, uuidV5('agents_handed_over', to, String(last)), {
-    kind: 'agents_handed_over',
-    user_id: to,
-    to: null,
-    agent_ids: [...agentIds],
-  });
+  await tellNewOwner(context, { ownerId: to, ownedSince: String(last), agentIds: handed });
 }
 
 /** An invite to the address of a person who is removed must not bring them back. */
