@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import { insufficientScope } from '../kernel/authorize.ts';
-import { membersOf } from '../kernel/membership.ts';
+import { emailUnverified, insufficientScope } from '../kernel/authorize.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
+import { membersOf, membershipsOf, restorableBy } from '../kernel/membership.ts';
 import type { OrganisationEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
-import { invalidField, notFound } from '../values/errors.ts';
+import { GatewayError, invalidField, notFound } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import { lineOfText } from '../values/input-fields.ts';
 import {
@@ -18,6 +19,8 @@ import {
 } from './organisation.ts';
 import { describeOrganisation, Organisation } from './organisation-payload.ts';
 
+/** Each costs memory for as long as the gateway runs. */
+const MOST_OWNED = 20;
 /** How long a deleted organisation can be restored. */
 const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
 
@@ -82,8 +85,8 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
   title: 'Set up another organisation',
   summary: 'Creates an organisation of which you are the owner.',
   description:
-    'Creates an organisation with you as its owner; switch to it with POST /auth/switch-org. Where sign-up is not open, only ' +
-    'an owner of an organisation may do this.',
+    'Creates an organisation with you as its owner; switch to it with POST /auth/switch-org. Your address must be verified. ' +
+    'Where sign-up is not open, only an owner of an organisation may do this. Who owns 20 sets up no more.',
   effect: 'write',
   access: 'session',
   rest: { method: 'post', path: '/org', status: 201 },
@@ -98,21 +101,49 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
   input: CreateInput,
   output: Organisation,
   handle: async ({ name }, context) => {
-    const { ports, writer, author, caller } = context;
-    if (ports.server.signUp !== 'open' && caller.role !== 'owner')
-      throw insufficientScope(['org:manage'], 'any');
-    const id = await context.claim('org');
-    const { position } = await decideAndAppend(writer, { ...author, orgId: id }, organisation, {
-      id,
-      decide: (state) =>
-        state.name === null ? createOrganisation(state, { name, ownerId: caller.principal.id }) : [],
-    });
-    await answerWhenKnown(context, position);
-    const entry = ports.directory.state.organisations.get(id);
-    if (!entry) throw notFound('organisation');
-    return describeOrganisation(ports.directory.state, entry);
+    const { leases } = context.ports;
+    const lease = await holdLease(leases, `organisations-of-${context.caller.principal.id}`);
+    if (lease === null)
+      throw new GatewayError('conflict', 'Another organisation is being set up for you just now; try again.');
+    try {
+      await assertMaySetUp(context);
+      return await setUpAnother(context, name);
+    } finally {
+      await lease.release();
+    }
   },
 });
+
+/** Under the lease of the person, so that of two requests the second counts the organisation of the first. */
+async function assertMaySetUp({ caller, ports }: Context): Promise<void> {
+  const { directory, server } = ports;
+  if (!caller.isVerified) throw emailUnverified();
+  if (!(await directory.untilCurrent()))
+    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+  const { id } = caller.principal;
+  const owned = membershipsOf(directory.state, id).filter(({ role }) => role === 'owner');
+  if (server.signUp !== 'open' && owned.length === 0) throw insufficientScope(['org:manage'], 'any');
+  if (owned.length + restorableBy(directory.state, id).length < MOST_OWNED) return;
+  throw new GatewayError(
+    'conflict',
+    `You own ${String(MOST_OWNED)} organisations; nobody sets up more. A deleted one counts until it is erased.`,
+    { details: { most: MOST_OWNED } },
+  );
+}
+
+async function setUpAnother(context: Context, name: string): Promise<Organisation> {
+  const { ports, writer, author, caller } = context;
+  const id = await context.claim('org');
+  const { position } = await decideAndAppend(writer, { ...author, orgId: id }, organisation, {
+    id,
+    decide: (state) =>
+      state.name === null ? createOrganisation(state, { name, ownerId: caller.principal.id }) : [],
+  });
+  await answerWhenKnown(context, position);
+  const entry = ports.directory.state.organisations.get(id);
+  if (!entry) throw notFound('organisation');
+  return describeOrganisation(ports.directory.state, entry);
+}
 
 const DeleteInput = z.strictObject({ name: z.string().max(200).describe('Its name, as a confirmation.') });
 
