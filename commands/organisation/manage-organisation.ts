@@ -126,7 +126,7 @@ async function assertMaySetUp({ caller, ports }: Context): Promise<void> {
   if (owned.length + restorableBy(directory.state, id).length < MOST_OWNED) return;
   throw new GatewayError(
     'conflict',
-    `You own ${String(MOST_OWNED)} organisations; nobody sets up more. A deleted one counts until it is erased.`,
+    `Who owns ${String(MOST_OWNED)} organisations sets up no more; a deleted one counts until it is erased.`,
     { details: { most: MOST_OWNED } },
   );
 }
