@@ -124,7 +124,7 @@ describe('session management', () => {
     }
   });
 
-  it('tells the latest position of the sessions it ends, whichever comes last', async () => {
+  it('returns the latest position of the sessions it ends, whichever comes last', async () => {
     const [ended, open] = [await gateway.signIn(), await gateway.signIn()];
     const author = systemAuthor(gateway.ports, gateway.org.orgId);
     const before = await endSessions(gateway.ports, author, [{ id: ended }], 'revoked');

@@ -120,7 +120,7 @@ describe('an organisation', () => {
     ]);
   });
 
-  it('is known to be deleted before its owners are to be told', async () => {
+  it('is known to be deleted before the mails to its owners are requested', async () => {
     const known: boolean[] = [];
     const ports = aroundAppends(
       rig.ports,

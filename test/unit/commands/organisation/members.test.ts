@@ -111,7 +111,7 @@ describe('members', () => {
     expect(rig.state.mailboxIdsByPrincipal.has(theirs.agentId), 'its grants stay').to.equal(true);
   });
 
-  it('tells nobody of agents that they took over themselves', async () => {
+  it('sends no mail to a person who takes agents over themselves', async () => {
     const max = await rig.join('member');
     const theirs = await rig.belongings(max, await rig.mailbox());
     await remove(owner, max, owner);
