@@ -31,6 +31,10 @@ describe('sweepersOf', () => {
     const rows = sweepersOf({ ...ports, sql: { ...ports.sql, query } as never });
     const now = ports.clock.now();
     await rows.find(({ name }) => name === 'expired-content')?.settle({ now });
+    expect(asked).to.deep.equal([]);
+    const sweeper = rows.find(({ name }) => name === 'webhook-leftovers');
+    expect(sweeper?.everyMs).to.equal(3_600_000);
+    await sweeper?.settle({ now });
     expect(asked).to.deep.equal([new Date(now.getTime() - 30 * 86_400_000)]);
   });
 });
