@@ -54,12 +54,18 @@ export const allMembershipsOf = (
   userId: string,
 ): readonly MemberEntry[] => [...members.values()].filter((member) => member.userId === userId);
 
+/** True while an organisation is deleted and not erased yet. */
+export const isRestorable = (org: OrganisationEntry | undefined): boolean =>
+  typeof org?.eraseAt === 'string' && !org.isErased;
+
+/** Deleted organisations for which nothing is done or judged until they are restored or erased. */
+export const restorableOrgs = ({ organisations }: Pick<DirectoryState, 'organisations'>): readonly string[] =>
+  [...organisations.values()].filter(isRestorable).map(({ id }) => id);
+
 /** An owner of a deleted organisation, who may restore it. */
 export function restorerOf(state: Members, orgId: string, userId: string): MemberEntry | null {
-  const org = state.organisations.get(orgId);
   const member = state.members.get(`${orgId}/${userId}`);
-  const canBeRestored = typeof org?.eraseAt === 'string' && !org.isErased;
-  if (!canBeRestored || member?.role !== 'owner') return null;
+  if (!isRestorable(state.organisations.get(orgId)) || member?.role !== 'owner') return null;
   return state.people.get(userId)?.isBeingErased === false ? member : null;
 }
 

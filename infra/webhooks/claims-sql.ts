@@ -9,6 +9,7 @@ export interface Picking {
   readonly ofOneOrganisation: number;
   readonly expiredBefore: Date;
   readonly exceptEndpoints: readonly string[];
+  readonly exceptOrganisations: readonly string[];
   /** Attempts at once to an endpoint that answers. */
   readonly healthyRoom: number;
 }
@@ -31,11 +32,18 @@ const isDue = ({ due }: ModelTables): string => `exists (select from ${due} d wh
 
 const UNCLAIMED = 'not exists (select from work.delivery_claim k where k.delivery_id = d.id)';
 
-/** Attempts under way, and those of this run that are over and whose end the model does not show yet. */
+/**
+ * Claims that count. Of this run: those under way, those claimed ahead, and those that are over and whose end the model does
+ * not show yet. Of other runs every claim counts as running, also where the outcome is in the log and not in the model yet:
+ * which of theirs are over only they know.
+ */
 const busyOf = (tables: ModelTables): string => `
   select k.endpoint_id, k.org_id, o.id is null as is_running
   from work.delivery_claim k left join unnest($4::text[]) as o(id) on o.id = k.delivery_id
   where o.id is null or (o.id <> all($5::text[]) and ${isDue(tables)})`;
+
+/** An endpoint whose organisation is none of these. */
+const isServed = (except: string): string => `(e.org_id = any(${except}::text[])) is not true`;
 
 /** The parameters of `TAKE`. Endpoints that may be called, each with what is due and not claimed; oldest first. */
 const dueOf = ({ due, endpoints }: ModelTables): string => `
@@ -49,7 +57,7 @@ const dueOf = ({ due, endpoints }: ModelTables): string => `
       from busy group by 1) b on b.endpoint_id = e.id
     left join (select org_id, count(*)::int as claims from busy where is_running group by 1) o on o.org_id = e.org_id
     where e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $7)
-      and e.id <> all($11::text[])
+      and e.id <> all($11::text[]) and ${isServed('$13')}
   ) e cross join lateral (
     select d.id, d.endpoint_id, d.due_at, row_number() over (order by d.due_at, d.sequence) as nth
     from (
@@ -65,7 +73,7 @@ const dueOf = ({ due, endpoints }: ModelTables): string => `
  *
  * $1 checkpoint, $2 least position, $3 this run, $4 its attempts that are over, $5 of these, those that sent nothing, $6 prefix
  * of the workers' leases, $7 now, $8 limit, $9 of one organisation, $10 expired before, $11 except endpoints, $12 room of a
- * healthy endpoint. In turns by endpoint and by organisation: the first of each, then the second.
+ * healthy endpoint, $13 except organisations. In turns by endpoint and by organisation: the first of each, then the second.
  */
 export const TAKE = (tables: ModelTables): string => `
   with gate as (select position from read.checkpoint where projection = $1 and position >= $2::bigint),
@@ -102,7 +110,7 @@ export const TAKE = (tables: ModelTables): string => `
       from chosen c join inserted i on i.delivery_id = c.id), '[]') as picked
   from gate`;
 
-/** $1 checkpoint, $2 now, $3 expired before. Since when what may be sent has waited; null when nothing does, or the model is behind. */
+/** $1 checkpoint, $2 now, $3 expired before, $4 except organisations. Since when what may be sent has waited; null when nothing does, or the model is behind. */
 export const OLDEST_DUE = ({ due, endpoints }: ModelTables): string => `
   select min(d.due_at) as oldest from read.checkpoint c, work.delivery_progress p, ${endpoints} e
   cross join lateral (
@@ -111,4 +119,5 @@ export const OLDEST_DUE = ({ due, endpoints }: ModelTables): string => `
     order by d.due_at, d.sequence limit 1
   ) d
   where c.projection = $1 and c.position >= p.highest
-    and e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $2)`;
+    and e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $2)
+    and ${isServed('$4')}`;

@@ -1,5 +1,6 @@
 /** Makes the attempts that are due: claims them, sends each, and records how it ended (`contract.md` 11). */
 import { type Author, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import { restorableOrgs } from '../../commands/kernel/membership.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
@@ -16,7 +17,7 @@ import { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { listen } from '../postgres/listen.ts';
 import { answered, cancelled, interrupted } from './attempt-outcome.ts';
-import { type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
+import { type Allowed, type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
 import type { DeliveryStream } from './delivery-log.ts';
 import { CONNECTIONS } from './post-webhook.ts';
 import { prepareRequest } from './prepare-request.ts';
@@ -89,7 +90,7 @@ export class DeliveryWorker {
 
   /** For how long something that is due has waited. */
   lagSeconds(): Promise<number> {
-    return this.#claims.lagSeconds(this.#times());
+    return this.#claims.lagSeconds(this.#allowed());
   }
 
   /** Makes attempts until the signal aborts; then those under way may end. */
@@ -135,7 +136,7 @@ export class DeliveryWorker {
     if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
     try {
       const claims = await this.#claims.take({
-        ...this.#times(),
+        ...this.#allowed(),
         recorded: [...this.#recorded],
         released: [...this.#released],
         limit: isReady ? room : 0,
@@ -164,10 +165,11 @@ export class DeliveryWorker {
     return `${WORKER_LEASE}${this.#parts.ports.leases.runId}`;
   }
 
-  #times(): { readonly now: Date; readonly expiredBefore: Date } {
-    const { clock, server } = this.#parts.ports;
+  #allowed(): Allowed {
+    const { clock, server, directory } = this.#parts.ports;
     const now = clock.now();
-    return { now, expiredBefore: new Date(now.getTime() - server.webhookTimes.keptForMs) };
+    const expiredBefore = new Date(now.getTime() - server.webhookTimes.keptForMs);
+    return { now, expiredBefore, exceptOrganisations: restorableOrgs(directory.state) };
   }
 
   #begin(claim: Claim, work: () => Promise<void>): void {
