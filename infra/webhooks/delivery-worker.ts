@@ -3,10 +3,9 @@ import { type Author, systemAuthor } from '../../commands/kernel/decide-and-appe
 import { restorableOrgs } from '../../commands/kernel/membership.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
-import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
 import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
-import { endedEntry } from '../../commands/webhooks/ended-entry.ts';
+import { endedEntry, sealedExcerpt } from '../../commands/webhooks/ended-entry.ts';
 import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
 import { afterResponse } from '../../commands/webhooks/next-attempt.ts';
 import { DUE_CHANNEL } from '../../projections/webhooks.ts';
@@ -22,6 +21,7 @@ import type { DeliveryStream } from './delivery-log.ts';
 import { CONNECTIONS } from './post-webhook.ts';
 import { prepareRequest } from './prepare-request.ts';
 import { reasonToDisable } from './reason-to-disable.ts';
+import { untilBack } from './until-back.ts';
 
 export interface DeliveryWorkerParts {
   readonly ports: Ports;
@@ -45,7 +45,6 @@ const SHARE_OF_ONE_ORGANISATION = 1 / 4;
 const PLACE_WITHIN_MS = 1_000;
 /** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
 const PAUSES = { firstMs: 1_000, mostMs: 60_000 };
-const AGAIN_AFTER_MS = 1_000;
 /** After the deadline of the attempts under way, for their outcomes. */
 const RECORD_WITHIN_MS = 5_000;
 
@@ -57,6 +56,7 @@ interface Sent {
 export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
   readonly #claims: DeliveryClaims;
+  readonly #lease: string;
   readonly #pauses: KeyedBackoff;
   readonly #wake = new WakeSignal();
   readonly #underWay = new Map<string, { readonly claim: Claim; readonly ended: Promise<void> }>();
@@ -71,6 +71,8 @@ export class DeliveryWorker {
   /** Attempts whose outcome is in the log, and those that sent nothing, until their claims are gone. */
   readonly #recorded = new Set<string>();
   readonly #released = new Set<string>();
+  /** Attempts whose request may have been made. */
+  readonly #posted = new Set<string>();
   readonly #authors = new Map<string | null, Author>();
   #isAskedToEnd = false;
   #isEnding = false;
@@ -80,6 +82,7 @@ export class DeliveryWorker {
     this.#parts = parts;
     this.#places = new Semaphore(parts.concurrency);
     this.#claims = new DeliveryClaims({ sql, events, log, runId: leases.runId });
+    this.#lease = `${WORKER_LEASE}${leases.runId}`;
     this.#pauses = new KeyedBackoff(clock, PAUSES);
   }
 
@@ -151,18 +154,13 @@ export class DeliveryWorker {
       }
       const until = AbortSignal.timeout(PLACE_WITHIN_MS);
       for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim, until));
-      for (const claim of claims.interrupted)
-        this.#begin(claim, () => this.#record(claim, interrupted(claim, ports.clock.now())));
+      for (const claim of claims.interrupted) this.#begin(claim, () => this.#interrupt(claim));
       for (const claim of claims.expired)
         this.#begin(claim, () => this.#record(claim, cancelled(claim, 'expired')));
     } catch (error) {
       this.#claims.distrust();
       throw error;
     }
-  }
-
-  get #lease(): string {
-    return `${WORKER_LEASE}${this.#parts.ports.leases.runId}`;
   }
 
   #allowed(): Allowed {
@@ -177,18 +175,26 @@ export class DeliveryWorker {
     // Its claim was lost with `work`, and is taken again while the attempt goes on.
     if (this.#underWay.has(id)) return;
     const ended = work()
-      .catch((error: unknown) => {
-        // Due again after a pause; when this process ends, another takes it over.
-        this.#released.add(id);
-        this.#pauses.failed(claim.endpoint.id);
-        const about = { delivery_id: id, endpoint_id: claim.endpoint.id, error: String(error) };
-        this.#parts.ports.log.error('webhooks: attempt not recorded', about);
-      })
+      .catch((error: unknown) => this.#putOff(claim, error))
       .finally(() => {
         this.#underWay.delete(id);
+        this.#posted.delete(id);
         this.#wake.ring();
       });
     this.#underWay.set(id, { claim, ended });
+  }
+
+  /** Due again after a pause. What may have been sent is interrupted; when this process ends before, another records that. */
+  async #putOff(claim: Claim, error: unknown): Promise<void> {
+    const { id, endpointId } = claim.delivery;
+    const tell = (what: unknown): void => {
+      const about = { delivery_id: id, endpoint_id: endpointId, error: String(what) };
+      this.#parts.ports.log.error('webhooks: attempt not recorded', about);
+    };
+    tell(error);
+    this.#pauses.failed(endpointId);
+    if (this.#posted.has(id)) await this.#lasting(() => this.#interrupt(claim)).catch(tell);
+    else this.#released.add(id);
   }
 
   /** Sends the request as soon as there is a place for it. */
@@ -219,6 +225,7 @@ export class DeliveryWorker {
     // Without the lease another run may have taken it over.
     if (prepared === null || !ports.leases.isHeld(this.#lease)) return 'not_sent';
     if (prepared === 'rights_gone') return prepared;
+    this.#posted.add(claim.delivery.id);
     const response = await ports.webhookSender.post(prepared.request);
     this.#endedRequests += 1;
     metrics?.webhookAttempted({
@@ -230,23 +237,18 @@ export class DeliveryWorker {
 
   async #settle(claim: Claim, { response, withheld }: Sent): Promise<void> {
     const { ports } = this.#parts;
-    const { clock, personal, server } = ports;
-    const { state } = claim.endpoint;
+    const { clock, server } = ports;
     const now = clock.now();
     const timing = { times: server.webhookTimes, now, chance: Math.random() };
     const following = afterResponse(claim.delivery, response, timing);
-    const excerpt =
-      response.excerpt === '' || state.createdBy === null
-        ? null
-        : await this.#lasting(() => personal.seal(state.createdBy ?? '', response.excerpt));
+    const excerpt = await this.#lasting(() => sealedExcerpt(ports, claim.endpoint.state, response));
     const reason = await this.#lasting(() => reasonToDisable(ports, claim, response, now));
     // First: no attempt is to follow one after which the endpoint is disabled. It is not when a person changed it meanwhile.
     const isDisabled = reason !== null && (await this.#disable(claim, reason));
     const next = isDisabled ? null : following.next;
-    await this.#record(
-      claim,
-      answered(claim, response, { ...following, next, response_excerpt: excerpt, withheld }),
-    );
+    const ended = answered(claim, response, { ...following, next, response_excerpt: excerpt, withheld });
+    await this.#record(claim, ended);
+    this.#pauses.clear(claim.endpoint.id);
   }
 
   /** True when nothing more is sent to the endpoint. */
@@ -259,7 +261,12 @@ export class DeliveryWorker {
     const { orgId, mailboxId, id } = claim.delivery;
     await deliveryLog.keep(endedEntry(this.#author(orgId), ports.clock.now(), ended, mailboxId));
     this.#recorded.add(id);
-    this.#pauses.clear(claim.endpoint.id);
+  }
+
+  /** What may have been sent, and nobody knows how it ended. */
+  async #interrupt(claim: Claim): Promise<void> {
+    this.#posted.add(claim.delivery.id);
+    await this.#record(claim, interrupted(claim, this.#parts.ports.clock.now()));
   }
 
   /** The outcomes between two passes are recorded under one request id. */
@@ -270,21 +277,12 @@ export class DeliveryWorker {
   }
 
   /** What must be done once a request was made: tried until the stores are back, or this process ends. */
-  async #lasting<T>(work: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        const isAway = error instanceof GatewayError && ERROR_TABLE[error.code].retryable;
-        if (!isAway || this.#isEnding) throw error;
-        await this.#parts.ports.clock.sleep(AGAIN_AFTER_MS);
-      }
-    }
+  #lasting<T>(work: () => Promise<T>): Promise<T> {
+    return untilBack(work, this.#parts.ports.clock, () => this.#isEnding);
   }
 
   async #end(): Promise<void> {
-    const { ports } = this.#parts;
-    const { clock, server, leases, log } = ports;
+    const { clock, server, leases, log } = this.#parts.ports;
     const limit = new AbortController();
     const late = clock.sleep(server.webhookTimes.deadlineMs + RECORD_WITHIN_MS, limit.signal);
     await Promise.race([Promise.all([...this.#underWay.values()].map(({ ended }) => ended)), late]);
