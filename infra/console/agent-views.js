@@ -104,7 +104,7 @@ export const agentNewView = () =>
  */
 export async function agentView({ names, signal }, id) {
   const [first] = await Promise.all([readAgent(id, signal), names.learnPrincipals(signal)]);
-  const actions = new PageActions(signal, NEXT);
+  const actions = new PageActions(NEXT);
   const head = h('div', { class: 'webhook-head' });
   const now = () => readAgent(id, signal);
   /** @param {boolean} isDone */

@@ -3,7 +3,8 @@ import { keyPerRequest, newKey } from './api.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
 import { field, selectField, textIn } from './fields.js';
-import { foreign } from './foreign-text.js';
+import { foreign, foreignPlain } from './foreign-text.js';
+import { whenChanged } from './live-list.js';
 import { changeGrant, endGrant, giveGrant, listGrants } from './mailbox-routes.js';
 import { NEXT } from './mailbox-wording.js';
 import { exactTime } from './times.js';
@@ -20,7 +21,6 @@ export class GrantList {
   #names;
   #do;
   #signal;
-  #shown = '';
 
   /**
    * @param {Pick<Mailbox, 'id' | 'email'>} mailbox
@@ -52,13 +52,18 @@ export class GrantList {
     this.#rows.replaceChildren(...items.map((grant) => this.#rowOf(grant)));
   }
 
+  #draw = whenChanged((/** @type {Grant[]} */ grants) => {
+    this.#rows.replaceChildren(...grants.map((grant) => this.#rowOf(grant)));
+  });
+
   /** @param {Grant} grant */
   #rowOf(grant) {
-    const { principal, scopes, folder_roles: roles, expires_at: until } = grant;
+    const { id, principal, scopes, folder_roles: roles, expires_at: until } = grant;
     const name = this.#names.nameOf(principal.id);
+    const about = `the grant of ${foreignPlain(name)}`;
     return h(
       'li',
-      { class: 'entry' },
+      { class: 'entry', 'data-id': id },
       h(
         'div',
         { class: 'entry-what' },
@@ -70,14 +75,8 @@ export class GrantList {
       h(
         'div',
         { class: 'entry-state toolbar' },
-        labelled(
-          this.#do.button('Change…', 'plain', () => this.#change(grant)),
-          `Change the grant of ${name}…`,
-        ),
-        labelled(
-          this.#do.button('End…', 'danger', () => this.#end(grant)),
-          `End the grant of ${name}…`,
-        ),
+        this.#do.button('Change…', 'plain', () => this.#change(grant), about),
+        this.#do.button('End…', 'danger', () => this.#end(grant), about),
       ),
     );
   }

@@ -55,7 +55,7 @@ class MailboxPage {
     this.#context = context;
     this.#mailbox = mailbox;
     const { names, signal } = context;
-    this.#do = new PageActions(signal, NEXT);
+    this.#do = new PageActions(NEXT);
     if (names.may('mailboxes:grants'))
       this.#grants = new GrantList(mailbox, { names, signal, actions: this.#do });
   }

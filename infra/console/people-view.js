@@ -4,6 +4,7 @@ import { ask } from './dialog.js';
 import { h } from './dom.js';
 import { foreign, foreignPlain } from './foreign-text.js';
 import { keepFresh } from './keep-fresh.js';
+import { entryRow, whenChanged } from './live-list.js';
 import { listInvites, listMembers, resendInvite, withdrawInvite } from './people-routes.js';
 import { NEXT, roleLabel } from './people-wording.js';
 import { countdown, pastTime } from './times.js';
@@ -23,7 +24,6 @@ export async function peopleView(context) {
 class PeoplePage {
   /** @type {ViewContext} */
   #context;
-  #drawn = '';
   stale = h('div');
   #problem = h('div', { 'aria-live': 'assertive' });
   #members = h('ul', { class: 'entries', 'aria-label': 'Members' });
@@ -52,17 +52,14 @@ class PeoplePage {
   async refresh() {
     const { signal } = this.#context;
     const [members, invites] = await Promise.all([listMembers(signal), listInvites(signal)]);
-    const signature = JSON.stringify([members, invites]);
-    // A focused row stays as it is while nothing changes.
-    if (signature === this.#drawn) return;
-    this.#drawn = signature;
-    const focused = document.activeElement?.getAttribute('data-id');
+    this.#draw({ members, invites });
+  }
+
+  #draw = whenChanged((/** @type {{ members: Member[], invites: Invite[] }} */ { members, invites }) => {
     const { names } = this.#context;
     this.#members.replaceChildren(...members.map((member) => memberRow(member, names.isMe(member.id))));
     this.#invites.replaceChildren(...this.#invitesOf(invites, members));
-    const rows = [...this.#members.querySelectorAll('a')];
-    if (focused != null) rows.find(({ dataset }) => dataset['id'] === focused)?.focus();
-  }
+  });
 
   /**
    * @param {readonly Invite[]} invites
@@ -87,12 +84,12 @@ class PeoplePage {
    * @param {string} inviter
    */
   #inviteRow(invite, inviter) {
-    const { email, role, expires_at: expiresAt, mailbox_grants: grants } = invite;
+    const { id, email, role, expires_at: expiresAt, mailbox_grants: grants } = invite;
     const about = `the invite of ${foreignPlain(email)}`;
     const [problem, next] = [this.#problem, NEXT];
     return h(
       'li',
-      { class: 'entry' },
+      { class: 'entry', 'data-id': id },
       h(
         'div',
         { class: 'entry-what' },
@@ -155,14 +152,10 @@ class PeoplePage {
  * @param {boolean} isMe
  */
 const memberRow = ({ id, name, email, role, joined_at: joinedAt }, isMe) =>
-  h(
-    'li',
-    { class: 'entry' },
-    h(
-      'div',
-      { class: 'entry-what' },
-      h('a', { href: `#/people/${id}`, 'data-id': id }, foreign(name), isMe ? ' (you)' : ''),
-      h('p', { class: 'quiet small' }, foreign(email), ' · joined ', pastTime(joinedAt)),
-    ),
-    h('div', { class: 'entry-state' }, h('span', { class: 'badge' }, roleLabel(role))),
-  );
+  entryRow({
+    id,
+    href: `#/people/${id}`,
+    title: [foreign(name), isMe ? ' (you)' : ''],
+    about: [[foreign(email), ' · joined ', pastTime(joinedAt)]],
+    state: h('span', { class: 'badge' }, roleLabel(role)),
+  });

@@ -113,4 +113,4 @@ function tell(place, text, ...below) {
   notice.focus();
 }
 
-export const signInLink = () => h('a', { href: '#/approvals' }, 'Sign in');
+const signInLink = () => h('a', { href: HOME }, 'Sign in');

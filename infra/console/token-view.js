@@ -57,7 +57,7 @@ export async function tokenNewView({ names, signal }, query) {
  */
 export async function tokenView({ names, signal }, id) {
   const [first] = await Promise.all([readToken(id, signal), names.learnPrincipals(signal)]);
-  const actions = new PageActions(signal, NEXT);
+  const actions = new PageActions(NEXT);
   const head = h('div', { class: 'webhook-head' });
   const toolbar = h('div', { class: 'toolbar' });
   const about = h('div', { class: 'form-page' });

@@ -79,7 +79,7 @@ describe('mailboxes, agents and tokens in the console', function () {
     const grants = async () => (await read(`/mailboxes/${mailboxId}/grants`)).items as Json[];
     const row = page.getByRole('list', { name: 'Grants' }).getByRole('listitem').filter({ hasText: 'Agent' });
     await row.getByText('Sort, write and send').waitFor();
-    await keys.press('Change the grant of Agent…');
+    await keys.press('Change… the grant of Agent');
     await heading('Change the grant', 2);
     await page.getByLabel('Read and sort').focus();
     await page.keyboard.press('ArrowUp');
@@ -91,7 +91,7 @@ describe('mailboxes, agents and tokens in the console', function () {
       expires_at: '2030-12-31T23:59:59.000Z',
     });
     await check();
-    await keys.press('End the grant of Agent…');
+    await keys.press('End… the grant of Agent');
     await heading('End the grant?', 2);
     await keys.press('End the grant');
     await eventually(async () => {
