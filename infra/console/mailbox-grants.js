@@ -45,11 +45,7 @@ export class GrantList {
   }
 
   async refresh() {
-    const { items } = await listGrants(this.#mailbox.id, this.#signal);
-    const signature = JSON.stringify(items);
-    if (signature === this.#shown) return;
-    this.#shown = signature;
-    this.#rows.replaceChildren(...items.map((grant) => this.#rowOf(grant)));
+    this.#draw(await listGrants(this.#mailbox.id, this.#signal));
   }
 
   #draw = whenChanged((/** @type {Grant[]} */ grants) => {

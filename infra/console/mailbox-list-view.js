@@ -19,11 +19,11 @@ export async function mailboxListView({ names, signal }) {
     signal,
     label: 'Mailboxes',
     load: async () => {
-      const [{ items }, removed] = await Promise.all([
+      const [connected, removed] = await Promise.all([
         listMailboxes(signal),
-        manages ? listRemovedMailboxes(signal) : { items: [] },
+        manages ? listRemovedMailboxes(signal) : [],
       ]);
-      return [...items, ...removed.items];
+      return [...connected, ...removed];
     },
     rowOf,
     empty: () =>

@@ -61,9 +61,9 @@ export class Names {
       listAgents(signal),
       this.may('members:manage') ? listMembers(signal) : [],
     ]);
-    this.#agents = agents.items.map(({ id, name }) => [id, name]);
-    this.#members = members.map(({ id, name }) => [id, name]);
-    for (const [id, name] of [...this.#agents, ...this.#members]) this.#names.set(id, name);
+    for (const { id, name } of [...agents, ...members]) this.#names.set(id, name);
+    this.#agents = agents.map(({ id, name }) => [id, foreignPlain(name)]);
+    this.#members = members.map(({ id, name }) => [id, foreignPlain(name)]);
   }
 
   /**

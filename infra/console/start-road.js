@@ -34,16 +34,15 @@ export async function readRoad(signal) {
     listAgents(signal),
     listTokens(signal),
   ]);
-  const [mailbox = null] = mailboxes.items;
-  const grants = mailbox === null ? [] : (await listGrants(mailbox.id, signal)).items;
-  const granted = agents.items.find(({ id }) => grants.some(({ principal }) => principal.id === id));
-  const agent = granted ?? agents.items[0] ?? null;
+  const [mailbox = null] = mailboxes;
+  const grants = mailbox === null ? [] : await listGrants(mailbox.id, signal);
+  const granted = agents.find(({ id }) => grants.some(({ principal }) => principal.id === id));
+  const agent = granted ?? agents[0] ?? null;
   return {
     mailbox,
     agent,
     grant: grants.find(({ principal }) => principal.id === agent?.id) ?? null,
-    token:
-      tokens.items.find(({ principal, status }) => principal.id === agent?.id && status === 'active') ?? null,
+    token: tokens.find(({ principal, status }) => principal.id === agent?.id && status === 'active') ?? null,
   };
 }
 

@@ -25,7 +25,7 @@ const ROUTE = '#/tokens';
  * @param {URLSearchParams} query
  */
 export async function tokenNewView({ names, signal }, query) {
-  const [{ items: mailboxes }] = await Promise.all([listMailboxes(signal), names.learnPrincipals(signal)]);
+  const [mailboxes] = await Promise.all([listMailboxes(signal), names.learnPrincipals(signal)]);
   const { id, name } = names.session.user;
   const all = [.../** @type {const} */ ([[id, `${name} (you)`]]), ...names.agents];
   const wanted = query.get('for');
