@@ -145,6 +145,7 @@ function endCard(context, { name }) {
 
 /** @param {ViewContext} context */
 export function organisationNewView({ reload }) {
+  const keyOf = keyPerRequest();
   const form = formOf(
     [
       h(
@@ -162,7 +163,8 @@ export function organisationNewView({ reload }) {
       button: 'Create the organisation',
       beside: cancelTo('#/organisation'),
       act: async (values) => {
-        const { id } = await createOrganisation({ name: textIn(values, 'new_org_name') });
+        const body = { name: textIn(values, 'new_org_name') };
+        const { id } = await createOrganisation(body, keyOf(body));
         await continueIn(id);
         history.replaceState(null, '', '#/organisation');
         reload();

@@ -120,9 +120,10 @@ export const changeOrganisation = (body) => call('PATCH', '/org', { body });
 
 /**
  * @param {{ name: string }} body
+ * @param {string} key
  * @returns {Promise<Organisation>}
  */
-export const createOrganisation = (body) => call('POST', '/org', { body });
+export const createOrganisation = (body, key) => call('POST', '/org', { body, key });
 
 /**
  * @param {{ name: string }} body
