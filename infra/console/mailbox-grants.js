@@ -139,8 +139,10 @@ export class GrantList {
 
   /** @param {boolean} isDone */
   async #after(isDone) {
-    if (isDone) await this.refresh();
-    return isDone ? null : undefined;
+    if (!isDone) return undefined;
+    // It may be the grant of this person.
+    await Promise.all([this.refresh(), this.#names.refresh()]);
+    return null;
   }
 }
 

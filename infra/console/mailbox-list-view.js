@@ -76,8 +76,8 @@ export function mailboxNewView({ names }) {
   const route = '#/mailboxes';
   const forms = connectForms({
     beside: cancelTo(route),
-    onMade: ({ id, email }) => {
-      names.learn({ [id]: email });
+    onMade: async ({ id }) => {
+      await names.refresh();
       location.hash = `${route}/${id}?new=1`;
     },
   });

@@ -40,8 +40,8 @@ const connect = {
   isDone: ({ road }) => road.mailbox !== null,
   content: (page) =>
     connectForms({
-      onMade: (mailbox) => {
-        page.context.names.learn({ [mailbox.id]: mailbox.email });
+      onMade: async (mailbox) => {
+        await page.context.names.refresh();
         page.advance({ mailbox, isTested: false });
       },
     }),
