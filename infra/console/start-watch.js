@@ -11,8 +11,7 @@ import { presetOf } from './token-presets.js';
 
 /** @typedef {import('./start-view.js').StartPage} StartPage */
 
-const POLL_MS = 1_500;
-/** Beginnings of prompts and calls that make the agent do it. */
+/** A prompt that makes the agent do it. */
 const TRY = 'Ask it, for example: “Read the newest mail in my inbox, then archive it.”';
 
 /** @param {StartPage} page */
@@ -66,25 +65,6 @@ export function watchAgent(page) {
     problem,
     end,
   ];
-}
-
-/**
- * Looks until it is over or the view is left. A failure is shown and tried again.
- * @param {() => Promise<boolean>} look
- * @param {{ signal: AbortSignal, problem: HTMLElement }} place
- */
-function follow(look, { signal, problem }) {
-  const turn = async () => {
-    try {
-      const isOver = document.visibilityState === 'visible' && (await look());
-      problem.replaceChildren();
-      if (isOver) return;
-    } catch (error) {
-      if (!signal.aborted) problem.replaceChildren(errorNotice(error, { role: null, isRetried: true }));
-    }
-    if (!signal.aborted) setTimeout(() => void turn(), POLL_MS);
-  };
-  void turn();
 }
 
 /**
