@@ -89,7 +89,7 @@ export class GrantList {
       confirm: 'Give the grant',
       next: { ...NEXT, conflict: 'There is a grant already. Change that one.' },
       act: (form) => {
-        const body = { principal_id: textIn(form, 'principal_id'), ...termsIn(form) };
+        const body = { principal_id: textIn(form, 'principal_id'), ...termsIn(form, null) };
         return giveGrant(this.#mailbox.id, body, keyOf(body));
       },
     });
@@ -109,7 +109,7 @@ export class GrantList {
       confirm: 'Change the grant',
       next: NEXT,
       act: (form) => {
-        const body = termsIn(form);
+        const body = termsIn(form, grant.expires_at);
         return changeGrant(grant, body, keyOf(body));
       },
     });
@@ -146,29 +146,26 @@ export class GrantList {
   }
 }
 
-/**
- * @param {HTMLElement} button
- * @param {string} label
- */
-function labelled(button, label) {
-  button.setAttribute('aria-label', label);
-  return button;
-}
+/** @param {string | null} until */
+const dayOf = (until) => until?.slice(0, 10) ?? '';
 
 /** @param {string | null} until */
 const endField = (until) =>
   field(
     'ends',
     'Ends on',
-    { type: 'date', required: false, value: until?.slice(0, 10) ?? null },
+    { type: 'date', required: false, value: dayOf(until) },
     'Optional; at the end of that day, UTC.',
   );
 
 /**
+ * What was changed: an end on the same day keeps its time.
  * @param {FormData} form
+ * @param {string | null} until when it ends now
  * @returns {GrantTerms}
  */
-function termsIn(form) {
+function termsIn(form, until) {
   const ends = textIn(form, 'ends');
+  if (ends === dayOf(until)) return presetIn(form);
   return { ...presetIn(form), expires_at: ends === '' ? null : `${ends}T23:59:59Z` };
 }
