@@ -7,7 +7,6 @@ import { syncProgress } from './mailbox-view.js';
 import { readMailbox } from './mailbox-routes.js';
 import { firstSteps } from './start-road.js';
 import { exactTime } from './times.js';
-import { presetOf } from './token-presets.js';
 
 /** @typedef {import('./start-view.js').StartPage} StartPage */
 
@@ -16,14 +15,14 @@ const TRY = 'Ask it, for example: “Read the newest mail in my inbox, then arch
 
 /** @param {StartPage} page */
 export function watchAgent(page) {
-  const { agent, mailbox, grant } = page.road;
+  const { agent, mailbox, grant, token } = page.road;
   if (agent === null || mailbox === null) return null;
   const { signal, names, announce } = page.context;
   const sync = h('div');
   const list = h('ul', { class: 'stages firsts', 'aria-label': 'What the agent has done' });
   const problem = h('div');
   const end = h('div');
-  const mayArchive = grant?.scopes.includes('messages:archive') ?? false;
+  const mayArchive = [grant, token].every((each) => each?.scopes.includes('messages:archive'));
   let shown = '';
   const look = async () => {
     const [now, steps] = await Promise.all([
@@ -57,9 +56,9 @@ export function watchAgent(page) {
       '. ',
       mayArchive ? TRY : 'Then ask it to read a mail.',
     ),
-    mayArchive || presetOf(grant?.scopes ?? []) === null
+    mayArchive
       ? null
-      : h('p', { class: 'quiet small' }, 'Its grant does not allow it to archive.'),
+      : h('p', { class: 'quiet small' }, 'Its grant or its token does not allow it to archive.'),
     sync,
     list,
     problem,
