@@ -5,6 +5,8 @@ import { h } from './dom.js';
 import { EMAIL, field, selectField, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { formOf } from './form.js';
+import { byMail } from './installation.js';
+import { listMailboxes } from './mailbox-routes.js';
 import { backTo, cancelTo, card } from './page-parts.js';
 import { createInvite, listMailboxes } from './people-routes.js';
 import { NEXT, PRESETS, rolesGivenBy } from './people-wording.js';
@@ -35,15 +37,14 @@ export async function inviteView({ names, signal }) {
       act: async (values) => {
         const settings = settingsIn(values, mailboxes);
         const { email } = await createInvite(settings, keyOf(settings));
-        const title = h('h1', { tabindex: -1 }, 'Invite sent');
+        const title = h('h1', { tabindex: -1 }, byMail('Invite sent', 'Invite made'));
         place.replaceChildren(
           title,
           h(
             'p',
             { class: 'lead' },
-            'A link is on its way to ',
-            h('strong', null, foreign(email)),
-            '. It works once, within seven days.',
+            byMail(['A link is on its way to ', h('strong', null, foreign(email)), '.']),
+            ' It works once, within seven days.',
           ),
           h('p', null, h('a', { class: 'button primary', href: '#/people' }, 'All people')),
         );

@@ -3,6 +3,7 @@ import { actionButton } from './action-button.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
 import { foreign, foreignPlain } from './foreign-text.js';
+import { byMail } from './installation.js';
 import { keepFresh } from './keep-fresh.js';
 import { entryRow, whenChanged } from './live-list.js';
 import { listInvites, listMembers, resendInvite, withdrawInvite } from './people-routes.js';
@@ -118,7 +119,10 @@ class PeoplePage {
   async #resend({ id, email }) {
     await resendInvite(id);
     await this.refresh();
-    this.#tell(['A new link is on its way to ', foreign(email), '. The one sent before stopped working.']);
+    this.#tell([
+      byMail(['A new link is on its way to ', foreign(email), '.']),
+      ' The one sent before stopped working.',
+    ]);
   }
 
   /** @param {Invite} invite */
