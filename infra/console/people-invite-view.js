@@ -8,8 +8,9 @@ import { formOf } from './form.js';
 import { byMail } from './installation.js';
 import { listMailboxes } from './mailbox-routes.js';
 import { backTo, cancelTo, card } from './page-parts.js';
-import { createInvite, listMailboxes } from './people-routes.js';
-import { NEXT, PRESETS, rolesGivenBy } from './people-wording.js';
+import { createInvite } from './people-routes.js';
+import { NEXT, rolesGivenBy } from './people-wording.js';
+import { PRESETS } from './token-presets.js';
 
 /** @import { InviteSettings, Role } from './people-payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
@@ -65,6 +66,12 @@ const roleField = (names) =>
     'member',
   );
 
+/** @type {readonly (readonly [value: string, label: string])[]} */
+const CHOICES = [
+  ['', 'Nothing'],
+  ...PRESETS.map(({ value, label }) => /** @type {const} */ ([value, label])),
+];
+
 /** @param {readonly Mailbox[]} mailboxes */
 const mailboxesCard = (mailboxes) =>
   mailboxes.length === 0
@@ -73,9 +80,7 @@ const mailboxesCard = (mailboxes) =>
         'mailboxes',
         'Mailboxes',
         h('p', { class: 'quiet small' }, 'What the person may do with each. It can be changed later.'),
-        mailboxes.map(({ id, email }) =>
-          selectField(fieldOf(id), foreign(email), [['', 'Nothing'], ...PRESETS]),
-        ),
+        mailboxes.map(({ id, email }) => selectField(fieldOf(id), foreign(email), CHOICES)),
       );
 
 /** @param {string} id */
