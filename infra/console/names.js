@@ -24,7 +24,7 @@ export class Names {
   /** @type {readonly (readonly [id: string, name: string])[]} */
   #members = [];
   /** Whether an agent works here already; otherwise getting started is the first page of those who can do it. */
-  isRoadDone = true;
+  isRoadDone;
 
   /**
    * @param {Session} session
@@ -37,13 +37,23 @@ export class Names {
     this.#identity = identity;
     this.#names.set(session.user.id, session.user.name);
     for (const { id, email } of identity.mailboxes) this.#names.set(id, email);
+    // Until `learnRoad`: whoever has a mailbox is past the beginning.
+    this.isRoadDone = !this.may('mailboxes:manage') || identity.mailboxes.length > 0;
   }
 
   static async load() {
     const [session, identity, me] = await Promise.all([readSession(), readIdentity(), readMe()]);
-    const names = new Names(session, identity, me);
-    if (names.may('mailboxes:manage')) names.isRoadDone = await isRoadDone();
-    return names;
+    return new Names(session, identity, me);
+  }
+
+  /**
+   * Reads how far the road is. Resolves with whether it is otherwise than it was taken to be. Throws `ApiError`.
+   * @param {AbortSignal} signal
+   */
+  async learnRoad(signal) {
+    const taken = this.isRoadDone;
+    if (this.may('mailboxes:manage')) this.isRoadDone = await isRoadDone(signal);
+    return this.isRoadDone !== taken;
   }
 
   /** Reads again what this person may do, after a change of it. */

@@ -17,10 +17,13 @@ import { listAudit, listGrants, listMailboxes } from './mailbox-routes.js';
 const wasUsed = (tokens) =>
   tokens.some(({ principal, last_used_at: at }) => principal.kind === 'agent' && at != null);
 
-/** Whether there is a mailbox and an agent has used a token. Throws `ApiError`. */
-export async function isRoadDone() {
-  const [mailboxes, tokens] = await Promise.all([listMailboxes(), listTokens()]);
-  return mailboxes.items.length > 0 && wasUsed(tokens.items);
+/**
+ * Whether there is a mailbox and an agent has used a token. Throws `ApiError`.
+ * @param {AbortSignal} signal
+ */
+export async function isRoadDone(signal) {
+  const [mailboxes, tokens] = await Promise.all([listMailboxes(signal), listTokens(signal)]);
+  return mailboxes.length > 0 && wasUsed(tokens);
 }
 
 /**
