@@ -80,11 +80,13 @@ export async function download(path, signal) {
  * @returns {Promise<T>}
  */
 async function inSession(act) {
+  const bearer = session.token;
   try {
     return await reachable(act);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (SIGNED_OUT.includes(error.code)) session.end();
+    // A late answer to the bearer of an earlier session says nothing of this one.
+    if (SIGNED_OUT.includes(error.code) && session.token === bearer) session.end();
     if (error.code !== 'step_up_required') throw error;
     await stepUp();
     return await reachable(act);
