@@ -52,7 +52,7 @@ export class SessionsCard {
   #row({ id, is_current: isCurrent, device, ip, started_at: startedAt, last_used_at: usedAt }) {
     const where = device ?? 'Unknown device';
     const end = actionButton('End', {
-      about: `the session on ${where}`,
+      about: `the session on ${foreignPlain(where)}`,
       problem: this.#problem,
       act: async () => {
         await endSession(id);

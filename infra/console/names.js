@@ -1,5 +1,6 @@
 /** The signed-in person, and the names of ids that answers have provided; an unknown id is shown itself. */
 import { listAgents } from './agent-routes.js';
+import { foreignPlain } from './foreign-text.js';
 import { listMembers, readMe } from './people-routes.js';
 import { readIdentity, readSession } from './routes.js';
 import { isRoadDone } from './start-road.js';
@@ -82,19 +83,20 @@ export class Names {
    */
   principals() {
     const { id, name } = this.session.user;
-    const members = this.#members.length > 0 ? this.#members : [/** @type {const} */ ([id, name])];
+    const members =
+      this.#members.length > 0 ? this.#members : [/** @type {const} */ ([id, foreignPlain(name)])];
     return [
       ...this.#agents.map(([agent, label]) => /** @type {const} */ ([agent, `${label} (agent)`])),
       ...members,
     ];
   }
 
-  /** The agents, as `learnPrincipals` read them. */
+  /** The agents, as `learnPrincipals` read them, each as the label of a choice. */
   get agents() {
     return this.#agents;
   }
 
-  /** The members, as `learnPrincipals` read them; empty without the right to see them. */
+  /** The members, likewise; empty without the right to see them. */
   get members() {
     return this.#members;
   }

@@ -1,8 +1,8 @@
 /** The last step of getting started: the agent's first read and first archive, as they happen. */
 import { CHECK, CLOCK } from './badges.js';
 import { h, icon } from './dom.js';
-import { errorNotice } from './error-notice.js';
-import { foreign } from './foreign-text.js';
+import { foreign, foreignPlain } from './foreign-text.js';
+import { follow } from './keep-fresh.js';
 import { syncProgress } from './mailbox-view.js';
 import { readMailbox } from './mailbox-routes.js';
 import { firstSteps } from './start-road.js';
@@ -38,7 +38,7 @@ export function watchAgent(page) {
       row('Its first read of a mail', readAt),
       ...(mayArchive ? [row('Its first archived mail', archivedAt)] : []),
     );
-    if (readAt !== null) announce(`${agent.name} has read a mail.`);
+    if (readAt !== null) announce(`${foreignPlain(agent.name)} has read a mail.`);
     const isOver = readAt !== null && (archivedAt !== null || !mayArchive);
     if (!isOver) return false;
     names.isRoadDone = true;

@@ -27,7 +27,7 @@ const ROUTE = '#/tokens';
 export async function tokenNewView({ names, signal }, query) {
   const [mailboxes] = await Promise.all([listMailboxes(signal), names.learnPrincipals(signal)]);
   const { id, name } = names.session.user;
-  const all = [.../** @type {const} */ ([[id, `${name} (you)`]]), ...names.agents];
+  const all = [.../** @type {const} */ ([[id, `${foreignPlain(name)} (you)`]]), ...names.agents];
   const wanted = query.get('for');
   const principals = [...all].sort(([one], [other]) => Number(other === wanted) - Number(one === wanted));
   const place = h('div', { class: 'view' });
