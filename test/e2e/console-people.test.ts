@@ -196,6 +196,7 @@ describe('people in the console', function () {
     await heading(sally, 'Verify your address');
     await press(sally, 'Verify the address');
     await isIn(sally);
+    await heading(sally, 'Getting started');
     expect(await sally.page.getByText('Verify your address.').count()).to.equal(0);
     expect(await pages(sally)).to.include('People');
     await open(sally, '#/organisation');
