@@ -6,6 +6,7 @@ import type {
   AgentEntry,
   DirectoryState,
   GrantEntry,
+  MemberEntry,
   OrganisationEntry,
   PersonEntry,
   PositionText,
@@ -23,7 +24,14 @@ import {
   SESSION_ONLY_SCOPES,
 } from '../values/scopes.ts';
 import { quotasOn } from './grant-quotas.ts';
-import { endedByDeletion, isBefore, memberOfOrg, restorerOf, WITHHELD_UNVERIFIED } from './membership.ts';
+import {
+  endedByDeletion,
+  isBefore,
+  memberOfOrg,
+  restorerOf,
+  scopesHeldSince,
+  WITHHELD_UNVERIFIED,
+} from './membership.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 
 /** The kind of caller that policy distinguishes; an agent's credential is always `agent`. */
@@ -142,10 +150,11 @@ const mayHold = ({ isVerified }: PersonEntry, scope: Scope): boolean =>
 
 function orgScopes(
   token: TokenEntry,
-  { role, person }: Standing,
+  { member, person }: Standing,
   session: CallerSession | null,
 ): ReadonlySet<Scope> {
-  const held = ROLE_SCOPES[role].filter((scope) => mayHold(person, scope));
+  const given = session === null ? scopesHeldSince(member, token.position) : ROLE_SCOPES[member.role];
+  const held = given.filter((scope) => mayHold(person, scope));
   const cap =
     token.principalKind === 'agent' ? AGENT_ORG_SCOPES.filter((scope) => held.includes(scope)) : held;
   return new Set(
@@ -187,7 +196,8 @@ const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntr
 export function callerInSession(state: DirectoryState, session: SessionEntry, now: Date): Caller | null {
   const standing = standingInSession(state, session);
   return (
-    standing && describeCaller(state, tokenInSession(session, standing.role, now), standing, { now, session })
+    standing &&
+    describeCaller(state, tokenInSession(session, standing.member.role, now), standing, { now, session })
   );
 }
 
@@ -215,7 +225,7 @@ export function callerOf(state: DirectoryState, token: TokenEntry, now: Date): C
 interface Standing {
   readonly org: OrganisationEntry;
   readonly person: PersonEntry;
-  readonly role: Role;
+  readonly member: MemberEntry;
   readonly agent: AgentEntry | null;
 }
 
@@ -238,7 +248,7 @@ function standingOf(
   if (!member) return null;
   const from = agent?.ownedSince ?? member.since;
   if (isBefore(from, member.since) || isOver(token.position, from, org)) return null;
-  return { org, person, role: member.role, agent };
+  return { org, person, member, agent };
 }
 
 /** Null for a person's token; undefined for an agent that is not of the organisation. */
@@ -261,7 +271,7 @@ function describeCaller(
   standing: Standing,
   { now, session }: { readonly now: Date; readonly session: SessionEntry | null },
 ): Caller {
-  const { org, person, role, agent } = standing;
+  const { org, person, member, agent } = standing;
   const signedIn = session && { id: session.id, steppedUpUntil: session.steppedUpUntil };
   const mailboxes = mailboxAccess(state, token, standing, now);
   const ofOrg = orgScopes(token, standing, signedIn);
@@ -276,7 +286,7 @@ function describeCaller(
     org: { id: org.id, name: org.name, isDeleted: org.eraseAt !== null },
     token,
     session: signedIn,
-    role: agent ? null : role,
+    role: agent ? null : member.role,
     isVerified: person.isVerified,
     orgScopes: ofOrg,
     mailboxes,

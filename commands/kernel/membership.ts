@@ -9,7 +9,7 @@ import type {
   OrganisationEntry,
   PositionText,
 } from '../ports/directory.ts';
-import { type OrgScope, type Role, ROLE_SCOPES, type Scope } from '../values/scopes.ts';
+import { type OrgScope, type Role, ROLE_SCOPES, ROLES, type Scope } from '../values/scopes.ts';
 
 type Members = Pick<DirectoryState, 'members' | 'organisations' | 'people'>;
 
@@ -84,6 +84,19 @@ export const restorableBy = (state: Members, userId: string): readonly MemberEnt
   [...state.members.values()]
     .filter((member) => member.userId === userId && restorerOf(state, member.orgId, userId) !== null)
     .toSorted((a, b) => (isBefore(a.since, b.since) ? -1 : 1));
+
+/** The organisation's scopes that a membership gives a token made at this position: those it has given ever since. */
+export function scopesHeldSince(
+  { role, heldSince }: MemberEntry,
+  position: PositionText | null,
+): readonly OrgScope[] {
+  if (position === null) return ROLE_SCOPES[role];
+  const held = ROLES.filter((each) => {
+    const from = heldSince[each];
+    return from !== undefined && !isBefore(position, from.position);
+  });
+  return [...new Set(held.flatMap((each) => ROLE_SCOPES[each]))];
+}
 
 /** The organisation's scopes of a person now; none of those that an unverified address withholds. */
 export function orgScopesOf(state: Members, orgId: string, userId: string): readonly OrgScope[] {

@@ -1,6 +1,6 @@
 /** Who may decide an approval: people with the role it requires (`contract.md` 8 and 9). Pure. */
 import { isVerified, memberOfOrg, membersOf } from '../kernel/membership.ts';
-import type { DirectoryState, MemberEntry } from '../ports/directory.ts';
+import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { EventMetadata } from '../values/event.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
@@ -35,20 +35,16 @@ export function eligibleApprovers(
   });
 }
 
-/** True when a person who approved no longer has the role to decide, or lost it since and got it again. */
+/** True when a person who approved has not had the role to decide ever since, also when it was given again. */
 export const hasLostApprover = (
   state: Members,
   orgId: string,
   { votes, terms }: Pick<ApprovalState, 'votes' | 'terms'>,
 ): boolean =>
   votes.some(({ by, decision, at }) => {
-    const member = memberOfOrg(state, orgId, by.id);
-    const counts = fulfilsRole(member?.role ?? null, terms.approver_role) && !wasAway(member, at);
-    return decision === 'approve' && !counts;
+    const held = memberOfOrg(state, orgId, by.id)?.heldSince[terms.approver_role];
+    return decision === 'approve' && (held === undefined || held.at > at);
   });
-
-const wasAway = (member: MemberEntry | null, since: string): boolean =>
-  member !== null && member.joinedAt > since;
 
 /** Throws `no_eligible_approver` when fewer people than the quorum may decide. */
 export function assertApprovers(

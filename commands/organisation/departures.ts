@@ -6,7 +6,7 @@
 import { endSessions, type EndReason } from '../accounts/session.ts';
 import { hasStanding, isOfMembership, sessionStands } from '../kernel/access.ts';
 import { type Author, decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
-import { isBefore, memberOfOrg, roleIn } from '../kernel/membership.ts';
+import { isBefore, memberOfOrg, roleIn, scopesHeldSince } from '../kernel/membership.ts';
 import { revokeGrant } from '../mailboxes/decide-grants.ts';
 import { removeMailbox } from '../mailboxes/decide-settings.ts';
 import { mailbox } from '../mailboxes/mailbox.ts';
@@ -22,7 +22,7 @@ import type {
 import type { Ports } from '../ports/ports.ts';
 import { GatewayError } from '../values/errors.ts';
 import { laterOf, type Position } from '../values/position.ts';
-import { isMailboxScope, ROLE_SCOPES } from '../values/scopes.ts';
+import { isMailboxScope } from '../values/scopes.ts';
 import { agent, deleteLeftAgent } from './agent.ts';
 import { forgetInvite } from './carry-out-invite.ts';
 import { endExpiredInvite, endInvite, invite, type InviteEnd } from './invite.ts';
@@ -143,14 +143,15 @@ function leftToken(state: DirectoryState, entry: TokenEntry, now: Date): readonl
   return isLeft ? [{ kind: 'token', id, orgId, principalId }] : [];
 }
 
-/** A role that was lowered takes the tokens with it that need more. */
+/** A role that was lowered takes the tokens with it that need more, also when it was raised again since. */
 function exceedsRole(
   state: DirectoryState,
-  { orgId, principalId, principalKind, scopes }: TokenEntry,
+  { orgId, principalId, principalKind, scopes, position }: TokenEntry,
 ): boolean {
-  const role = principalKind === 'user' ? roleIn(state, orgId, principalId) : null;
-  if (role === null) return false;
-  return scopes.some((scope) => !isMailboxScope(scope) && !ROLE_SCOPES[role].includes(scope));
+  const member = principalKind === 'user' ? memberOfOrg(state, orgId, principalId) : null;
+  if (member === null) return false;
+  const held = scopesHeldSince(member, position);
+  return scopes.some((scope) => !isMailboxScope(scope) && !held.includes(scope));
 }
 
 function leftAgent(

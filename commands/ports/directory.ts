@@ -51,6 +51,13 @@ export interface MemberEntry {
   readonly joinedAt: string;
   /** When the role was last given or changed. */
   readonly changedAt: string;
+  /** Each role whose rights the person has, and since when without a break. */
+  readonly heldSince: Readonly<Partial<Record<Role, HeldSince>>>;
+}
+
+export interface HeldSince {
+  readonly position: PositionText;
+  readonly at: string;
 }
 
 /** An invite that was neither ended nor carried out in full. */

@@ -6,7 +6,7 @@ import type {
   OrganisationEntry,
   PersonEntry,
 } from '../../../commands/ports/directory.ts';
-import type { Role } from '../../../commands/values/scopes.ts';
+import { type Role, rolesWithin } from '../../../commands/values/scopes.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -44,6 +44,7 @@ export const memberEntry = (
   since: '1',
   joinedAt: AT,
   changedAt: AT,
+  heldSince: Object.fromEntries(rolesWithin(role).map((each) => [each, { position: '1', at: AT }])),
   ...traits,
 });
 

@@ -75,6 +75,21 @@ describe('members', () => {
     expect(() => rig.gateway.callerOf(wide)).to.throw();
   });
 
+  it(`returns no token with a role that was given again before anybody looked ${verifies('contract:3:role-ends', 'contract:2:departures')}`, async () => {
+    const adam = await rig.join('admin');
+    const wide = await rig.token(adam, adam, ['audit:read', 'mailboxes:read']);
+    const narrow = await rig.token(adam, adam, ['mailboxes:read', 'messages:read']);
+    // The process died between the new role and what it ends.
+    for (const role of ['member', 'admin'] as const) await rig.setRole(adam, role);
+    expect(rig.gateway.callerOf(wide).orgScopes).to.deep.equal(new Set(['mailboxes:read']));
+    expect(rig.gateway.callerOf(narrow).orgScopes).to.deep.equal(new Set(['mailboxes:read']));
+    expect(await rig.sweep()).to.equal(1);
+    expect(rig.typesOf(`token-${wide}`)).to.deep.equal(['TokenIssued', 'TokenRevoked']);
+    expect(rig.state.tokens.get(narrow)?.revokedAt).to.equal(null);
+    const again = await rig.token(adam, adam, ['audit:read']);
+    expect(rig.gateway.callerOf(again).orgScopes).to.deep.equal(new Set(['audit:read']));
+  });
+
   it(`ends everything with a membership, in the log too, and returns nothing of it ${verifies('contract:2:departures')}`, async () => {
     const max = await rig.join('member', 'max');
     const theirs = await rig.belongings(max, await rig.mailbox());
