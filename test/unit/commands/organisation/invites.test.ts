@@ -222,7 +222,7 @@ describe('an accepted invite', () => {
     expect(grantsOf(newPerson(made.email))).to.deep.equal([]);
   });
 
-  it('is refused when the inviter may no longer give the role', async () => {
+  it(`is refused when the inviter may no longer give the role ${verifies('contract:20:invite-roles')}`, async () => {
     const admin = await world.member('admin');
     const token = await world.linkOf(await world.invite({ role: 'admin' }, admin));
     await world.setRole(admin, 'member');
