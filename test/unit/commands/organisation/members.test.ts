@@ -75,7 +75,7 @@ describe('members', () => {
     expect(() => rig.gateway.callerOf(wide)).to.throw();
   });
 
-  it(`returns no token with a role that was given again before anybody looked ${verifies('contract:3:role-ends', 'contract:2:departures')}`, async () => {
+  it(`returns no token with a role that was given again before the background work ${verifies('contract:3:role-ends', 'contract:2:departures')}`, async () => {
     const adam = await rig.join('admin');
     const wide = await rig.token(adam, adam, ['audit:read', 'mailboxes:read']);
     const narrow = await rig.token(adam, adam, ['mailboxes:read', 'messages:read']);
