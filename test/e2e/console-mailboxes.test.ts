@@ -1,7 +1,12 @@
 /** Mailboxes, grants, agents and tokens in a real browser and by keyboard, before a real gateway and Dovecot. */
 import dns from 'node:dns';
 import { expect } from 'chai';
-import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import {
+  type BrowserPerson,
+  requireBrowser,
+  shownSoon,
+  type TestBrowser,
+} from '../support/servers/browser.ts';
 import { dnsServer, type DnsServer } from '../support/servers/dns-server.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { Keyboard } from '../support/servers/keyboard.ts';
@@ -60,7 +65,7 @@ describe('mailboxes, agents and tokens in the console', function () {
     await person.page.goto(`${gateway.baseUrl}/console${path}`);
   };
   const badge = (label: string): Promise<void> =>
-    person.page.locator('.webhook-head').getByText(label, { exact: true }).waitFor();
+    shownSoon(person.page.locator('.webhook-head').getByText(label, { exact: true }));
   const check = () => checkNarrow(person.page);
   const read = async (path: string): Promise<Json> => (await owner.rest('GET', path)).body;
 
