@@ -49,6 +49,8 @@ export interface Wanted extends Picking {
   readonly recorded: readonly string[];
   /** Claims of this run that sent nothing. */
   readonly released: readonly string[];
+  /** Claims of this run whose request failed, in the log already or not. */
+  readonly failed: readonly string[];
   /** Claims of this run that are being worked on. */
   readonly underWay: readonly Claim[];
 }
@@ -152,6 +154,7 @@ export class DeliveryClaims {
       wanted.exceptEndpoints,
       wanted.healthyRoom,
       wanted.exceptOrganisations,
+      wanted.failed,
     ]);
     if (pass === undefined) return { claims: NONE, dead: [] };
     const taken = pass.abandoned.length > 0 ? await this.#takeOver(sql, pass) : [];

@@ -68,9 +68,10 @@ export class DeliveryWorker {
   #passedAt = -Infinity;
   /** Aborted when something due was told since the last pass began, or when the work ends. */
   #told = new AbortController();
-  /** Attempts whose outcome is in the log, and those that sent nothing, until their claims are gone. */
+  /** Attempts whose outcome is in the log, those that sent nothing, and those that failed, until their claims are gone. */
   readonly #recorded = new Set<string>();
   readonly #released = new Set<string>();
+  readonly #failed = new Set<string>();
   /** Attempts whose request may have been made. */
   readonly #posted = new Set<string>();
   readonly #authors = new Map<string | null, Author>();
@@ -142,16 +143,15 @@ export class DeliveryWorker {
         ...this.#allowed(),
         recorded: [...this.#recorded],
         released: [...this.#released],
+        failed: [...this.#failed],
         limit: isReady ? room : 0,
         underWay: [...this.#underWay.values()].map(({ claim }) => claim),
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
         healthyRoom: CONNECTIONS,
       });
-      for (const id of claims.over) {
-        this.#recorded.delete(id);
-        this.#released.delete(id);
-      }
+      for (const id of claims.over)
+        for (const known of [this.#recorded, this.#released, this.#failed]) known.delete(id);
       const until = AbortSignal.timeout(PLACE_WITHIN_MS);
       for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim, until));
       for (const claim of claims.interrupted) this.#begin(claim, () => this.#interrupt(claim));
@@ -228,6 +228,7 @@ export class DeliveryWorker {
     this.#posted.add(claim.delivery.id);
     const response = await ports.webhookSender.post(prepared.request);
     this.#endedRequests += 1;
+    if (response.status !== 'succeeded') this.#failed.add(claim.delivery.id);
     metrics?.webhookAttempted({
       outcome: response.error ?? 'succeeded',
       seconds: response.durationMs / 1_000,

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import type { WebhookSender } from '../../../../commands/ports/webhook-port.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
+import { CONNECTIONS } from '../../../../infra/webhooks/post-webhook.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
 import { openSample, sealSample } from '../../../support/samples/event-author.ts';
 import { httpSink, type Sink } from '../../../support/servers/webhook-sinks.ts';
@@ -67,6 +68,18 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     // Those under way, and what was begun until it was queued.
     expect(received.indexOf('evt_5001') - before).to.be.lessThan(150);
     expect(received.length).to.be.lessThan(1_000);
+  });
+
+  it('makes no more attempts than at once to an endpoint that fails while the model does not show it', async () => {
+    answer = () => ({ status: 500 });
+    await world.endpoint('whk_1', sink.url);
+    await world.queue(['whk_1'], 1, 60);
+    await world.rows();
+    await world.projector.close();
+    world.run();
+    await eventually(() => received.length >= 10);
+    await systemClock.sleep(1_000);
+    expect(received.length).to.be.at.most(CONNECTIONS);
   });
 
   it(`probes an endpoint that rests with one attempt at a time, and drops nothing ${verifies('contract:11:rests')}`, async () => {
