@@ -11,6 +11,11 @@ describe('sweepersOf', () => {
     }
   });
 
+  it('goes over all people once a minute at most', () => {
+    const rows = sweepersOf(new SendRig().ports);
+    expect(rows.find(({ name }) => name === 'account-erasures')?.everyMs).to.be.at.least(60_000);
+  });
+
   it('erases the content of a discarded draft only', async () => {
     const rig = new SendRig();
     const [gone, kept] = [await rig.startDraft(), await rig.startDraft()];
