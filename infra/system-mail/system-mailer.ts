@@ -1,9 +1,9 @@
 /** The `SystemMailer` port: by the mail server of `SYSTEM_SMTP_URL`, or into the log. */
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
+import { PRODUCT } from '../../commands/html/html-markup.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import { MailNotSent, type OutgoingMail, type SystemMailer } from '../../commands/ports/system-mailer.ts';
-import { PRODUCT } from './render-mail.ts';
 
 export interface SystemMailSettings {
   /** Null = links go to the log. */

@@ -2,12 +2,13 @@
 import express, { type Request, type Response, type Router } from 'express';
 import { personAuthor } from '../../commands/accounts/credentials.ts';
 import { personOfToken, unsubscribe } from '../../commands/accounts/unsubscribe.ts';
+import { escaped } from '../../commands/html/html-markup.ts';
 import { membershipsOf } from '../../commands/kernel/membership.ts';
 import type { PersonEntry } from '../../commands/ports/directory.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError, notFound, toErrorBody } from '../../commands/values/errors.ts';
 import { Clients } from './clients.ts';
-import { escaped, page, PAGE_HEADERS } from './provider-page.ts';
+import { page, PAGE_HEADERS } from './provider-page.ts';
 
 type Act = (request: Request, person: PersonEntry) => Promise<string>;
 
