@@ -218,6 +218,10 @@ export interface DirectoryState {
   readonly people: ReadonlyMap<string, PersonEntry>;
   /** By `<org_id>/<usr_id>`. Read through `membership.ts` only: a membership may not count at present. */
   readonly members: ReadonlyMap<string, MemberEntry>;
+  /** org id → ids of its people. */
+  readonly userIdsByOrg: ReadonlyMap<string, ReadonlySet<string>>;
+  /** person id → ids of the person's organisations. */
+  readonly orgIdsByUser: ReadonlyMap<string, ReadonlySet<string>>;
   readonly invites: ReadonlyMap<string, InviteEntry>;
   readonly agents: ReadonlyMap<string, AgentEntry>;
   readonly tokens: ReadonlyMap<string, TokenEntry>;
