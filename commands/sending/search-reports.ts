@@ -58,7 +58,7 @@ export async function searchReports(
   const known = await ports.feed.changesAfter(mailboxId, { position: after, index: null });
   const last = known.upTo < upTo ? known.upTo : upTo;
   let rest = known.changes.filter(({ position }) => position <= last);
-  for (let searchedTo: Position | null = null; searchedTo !== last; ) {
+  for (let searchedTo: Position | null = null; searchedTo !== last;) {
     const step = firstOf(rest, last);
     if (!(await searchStep(ports, searches, mailbox, step))) return false;
     rest = rest.slice(step.some.length);

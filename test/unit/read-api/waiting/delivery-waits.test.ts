@@ -13,7 +13,10 @@ describe('the wait for deliveries', () => {
           return Promise.resolve(true);
         },
       },
-      sql: { query: () => Promise.resolve(has < 7n ? [] : [{ id: 'del_1', endpoint_id: 'whk_1', ended_position: null }]) },
+      sql: {
+        query: () =>
+          Promise.resolve(has < 7n ? [] : [{ id: 'del_1', endpoint_id: 'whk_1', ended_position: null }]),
+      },
     };
     const context = { ports, caller: { org: { id: 'org_1' } } } as unknown as Context;
     const { ids } = await deliveriesThat(context, ['del_1', 'del_1']);
