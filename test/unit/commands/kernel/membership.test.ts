@@ -25,7 +25,7 @@ class OneByOne extends Map<string, MemberEntry> {
   }
 }
 
-describe('memberships', () => {
+describe('membership', () => {
   const entries = [
     memberEntry('org_1', 'usr_a', 'owner', { since: '9' }),
     memberEntry('org_1', 'usr_b', 'member'),
@@ -52,7 +52,7 @@ describe('memberships', () => {
     ),
   } as unknown as DirectoryState;
 
-  it('of an organisation or a person are found without reading those of others', () => {
+  it('finds those of an organisation or a person without reading those of others', () => {
     const idsOf = (some: readonly MemberEntry[]): readonly string[] => some.map(({ id }) => id);
     expect(idsOf(membersOf(state, 'org_1'))).to.deep.equal(['org_1/usr_a', 'org_1/usr_b']);
     expect(idsOf(membersOf(state, 'org_deleted'))).to.deep.equal([]);
@@ -63,7 +63,7 @@ describe('memberships', () => {
     expect([membersOf(state, 'org_none'), countMembers(state, 'org_none')]).to.deep.equal([[], 0]);
   });
 
-  it('say whether one person may decide an approval as the list of all does', () => {
+  it('says whether one person may decide an approval as the list of all does', () => {
     for (const exclude_owner of [true, false])
       for (const approver_role of ['approver', 'admin', 'owner'] as const) {
         const whose = { orgId: 'org_1', behindId: 'usr_a' };
