@@ -43,9 +43,6 @@ interface Page {
   readonly page: { readonly next_cursor: string | null };
 }
 
-export const percentile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
-
 /** Newest first. */
 async function listIds(facts: DemoFacts, word: string): Promise<readonly string[]> {
   const ids: string[] = [];

@@ -1,6 +1,6 @@
 /** B11: an archive requested, approved by a person and committed, and a raw ImapFlow MOVE, alternating. */
-import { moveAlternating, percentile, post } from './alternating-moves.ts';
-import type { Figure } from './figures.ts';
+import { moveAlternating, post } from './alternating-moves.ts';
+import { type Figure, percentile } from './figures.ts';
 import type { DemoFacts } from './processes.ts';
 
 const ROUNDS = 200;

@@ -1,6 +1,6 @@
 /** B3: `email.act` archive of one message and a raw ImapFlow MOVE on the same server, alternating. */
-import { moveAlternating, percentile, post } from './alternating-moves.ts';
-import type { Figure } from './figures.ts';
+import { moveAlternating, post } from './alternating-moves.ts';
+import { type Figure, percentile } from './figures.ts';
 import type { DemoFacts } from './processes.ts';
 
 const ROUNDS = 300;

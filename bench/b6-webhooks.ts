@@ -18,8 +18,8 @@ import type { CorePorts } from '../infra/process/composition.ts';
 import { createIds } from '../infra/security/random-ids.ts';
 import type { Log } from '../commands/ports/ports.ts';
 import { measureNewMail } from './b6/new-mail.ts';
-import { type CpuTimes, cpuTimes } from './b6/cpu-time.ts';
-import type { Figure } from './figures.ts';
+import { type CpuTimes, cpuTimes } from './cpu-time.ts';
+import { type Figure, percentile } from './figures.ts';
 import { type DemoFacts, endChild, startScript } from './processes.ts';
 
 const ENDPOINTS = 50;
@@ -170,9 +170,6 @@ async function latenciesAt(stage: Stage, also: number): Promise<readonly number[
     throw new Error(`${String(latencies.length)} of ${String(wanted)} webhooks came`);
   return latencies;
 }
-
-const percentile = (values: readonly number[], part: number): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0;
 
 async function statsOf({ sink }: Stage): Promise<Seen> {
   return (await (await fetch(`${sink}/stats`)).json()) as Seen;

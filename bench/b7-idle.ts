@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImapFlow } from 'imapflow';
+import { secondsOf } from './cpu-time.ts';
 import { withDovecot } from './dovecot-mailbox.ts';
 import type { Figure } from './figures.ts';
 import { type DemoFacts, endChild, runScript, startDemo } from './processes.ts';
@@ -24,8 +25,6 @@ const MOST_TRIES = 60;
 const SAMPLES = 20;
 /** Every mailbox lists its folders once within this time. */
 const ROUND_MS = 45_000;
-/** Unit of the CPU times in `/proc` (`CLK_TCK`); the same on every common Linux. */
-const TICKS_PER_SECOND = 100;
 
 export async function measureIdle(mailboxes: number): Promise<readonly Figure[]> {
   const options = { password: PASSWORD, maxUserConnections: 10, mostClients: mailboxes * 2 + 100 };
@@ -155,17 +154,10 @@ function rssKiB({ pid }: ChildProcess): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN);
 }
 
-async function cpuPercentOver(child: ChildProcess, ms: number): Promise<number> {
-  const before = cpuSeconds(child);
+async function cpuPercentOver({ pid = 0 }: ChildProcess, ms: number): Promise<number> {
+  const before = secondsOf(pid);
   await sleep(ms);
-  return ((cpuSeconds(child) - before) / (ms / 1_000)) * 100;
-}
-
-/** User and system time: fields 14 and 15 of `/proc/<pid>/stat`, after the name, which may have blanks. */
-function cpuSeconds({ pid }: ChildProcess): number {
-  const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  return ((secondsOf(pid) - before) / (ms / 1_000)) * 100;
 }
 
 const message = (id: string): string =>

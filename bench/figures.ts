@@ -8,6 +8,10 @@ export interface Figure {
   readonly target?: { readonly atLeast?: number; readonly atMost?: number };
 }
 
+/** Of values in any order; NaN of none. */
+export const percentile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN;
+
 const BASELINE = 'bench/baseline.json';
 
 const verdict = ({ value, target }: Figure): string => {

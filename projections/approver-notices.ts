@@ -9,18 +9,22 @@ import { ENDING } from './draft-reviews.ts';
 import { APPROVER_LANE } from './approvals.ts';
 import { type ProjectedEvent, type Projection, splitStreamName, type Tables } from './projection.ts';
 
+/** Longer than any approval waits for votes (`decision_ttl`). */
+const TOLD_DAYS = 30;
+
 export const approverNotices: Projection = {
   name: 'approver-notices',
-  version: 1,
+  version: 2,
   tables: ['approver_notice', 'approver_told'],
   create: (tableOf) => [
     `create table ${tableOf('approver_notice')} (
        org_id text, user_id text, mail_id text not null, at timestamptz not null, primary key (org_id, user_id))`,
-    // Deleted when the approval does not wait for votes any longer.
+    // Deleted when the approval does not wait for votes any longer, or by age, because a notice may follow the end of its approval.
     `create table ${tableOf('approver_told')} (
        approval_id text, user_id text, at timestamptz not null, is_reminded boolean not null,
        primary key (approval_id, user_id))`,
   ],
+  indexes: (tableOf) => [`create index on ${tableOf('approver_told')} (at)`],
   apply: async (batch) => {
     // Sequential: they are few, and each may depend on the one before.
     for (const event of batch.events) await apply(batch, event);
@@ -42,6 +46,10 @@ async function apply({ sql, tableOf }: Tables, { fact, streamName }: ProjectedEv
        select each, $2, $3, false from unnest($1::text[]) as each
        on conflict (approval_id, user_id) do update set is_reminded = t.is_reminded or t.approval_id = any($4::text[])`,
       [approvalIds, userId, at, remindedIds],
+    );
+    await sql.query(
+      `delete from ${tableOf('approver_told')} where at < $1::timestamptz - make_interval(days => $2)`,
+      [at, TOLD_DAYS],
     );
   } else if (fact.type === 'ApprovalGranted' || ENDING.has(fact.type)) {
     await sql.query(`delete from ${tableOf('approver_told')} where approval_id = $1`, [approvalIdOf(id)]);

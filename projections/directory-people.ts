@@ -1,6 +1,7 @@
 /** How events of organisations, accounts, invites and agents change the directory. Pure except for opening sealed texts. */
 import type {
   AgentEntry,
+  HeldSince,
   InviteEntry,
   MemberEntry,
   OrganisationEntry,
@@ -9,6 +10,7 @@ import type {
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { PastFact } from '../commands/values/event.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
+import { type Role, rolesWithin } from '../commands/values/scopes.ts';
 import {
   type DirectoryChange,
   type DirectoryEvent,
@@ -59,7 +61,9 @@ export function organisationChanges(
     case 'MemberRoleChanged': {
       const before = lookUp('member', `${id}/${fact.data.user_id}`);
       if (!before) return NOTHING;
-      return put({ kind: 'member', value: { ...before, role: fact.data.role, changedAt: at } });
+      const { role } = fact.data;
+      const heldSince = heldWith(role, before.heldSince, { position: String(position), at });
+      return put({ kind: 'member', value: { ...before, role, changedAt: at, heldSince } });
     }
     case 'MemberRemoved':
       return { put: [], remove: [{ kind: 'member', id: `${id}/${fact.data.user_id}` }] };
@@ -76,7 +80,12 @@ const memberOf = (orgId: string, { data, meta }: FactOf<'MemberAdded'>, since: s
   since,
   joinedAt: meta.occurred_at,
   changedAt: meta.occurred_at,
+  heldSince: heldWith(data.role, {}, { position: since, at: meta.occurred_at }),
 });
+
+/** A role that was lost and given again is held since it was given again. */
+const heldWith = (role: Role, before: MemberEntry['heldSince'], now: HeldSince): MemberEntry['heldSince'] =>
+  Object.fromEntries(rolesWithin(role).map((each) => [each, before[each] ?? now]));
 
 export async function accountChanges(
   id: string,

@@ -49,4 +49,4 @@ const table = {
 
 export type RequirementId = keyof typeof table;
 
-export const REQUIREMENTS: ReadonlyMap<string, Requirement> = new Map(Object.entries(table));
+export const REQUIREMENTS: ReadonlyMap<string, Requirement> = new Map(Object.entries<Requirement>(table));

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { EventStoreDBClient, NO_STREAM, START, jsonEvent } from '@eventstore/db-client';
 import type { JSONEventData } from '@eventstore/db-client';
+import { percentile } from '../figures.ts';
 import { startBenchNode } from './start-node.ts';
 
 export type Work =
@@ -42,9 +43,6 @@ const event = (): JSONEventData =>
 const append = (client: EventStoreDBClient, events: JSONEventData | JSONEventData[]): Promise<unknown> =>
   client.appendToStream(`measured-${randomUUID()}`, events, { expectedRevision: NO_STREAM });
 
-const percentile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-
 /** Runs `step` `times` times with `lanes` in parallel; returns the rate per second. */
 async function rate(times: number, lanes: number, step: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
@@ -79,7 +77,6 @@ async function measure(
     await append(client, event());
     times.push(performance.now() - begin);
   });
-  times.sort((a, b) => a - b);
   const appendsPerSecond = await rate(work.inFlight, LANES, () => append(client, event()));
   return {
     sequentialMs: { p50: percentile(times, 0.5), p99: percentile(times, 0.99) },

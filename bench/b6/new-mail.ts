@@ -8,9 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImapFlow } from 'imapflow';
 import { seedMailbox } from '../../infra/demo/seed-mailbox.ts';
-import { percentile } from '../alternating-moves.ts';
 import { addIndexed, withDovecot } from '../dovecot-mailbox.ts';
-import type { Figure } from '../figures.ts';
+import { type Figure, percentile } from '../figures.ts';
 import { type DemoFacts, endChild, startScript } from '../processes.ts';
 import { openIdleLine } from './idle-line.ts';
 

@@ -9,7 +9,7 @@ import { STEP_UP_MS } from '../kernel/live-caller.ts';
 import { restorerOf, roleIn } from '../kernel/membership.ts';
 import type { DirectoryState, SessionEntry } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
-import type { Position } from '../values/position.ts';
+import { laterOf, type Position } from '../values/position.ts';
 import { ROLES } from '../values/scopes.ts';
 
 /** Lifetime in use (`contract.md` 2). */
@@ -179,7 +179,7 @@ export async function endSessions(
 ): Promise<Position | null> {
   let last: Position | null = null;
   for (const { id } of sessions) {
-    last = (await endWithNext(ports, author, id, reason)) ?? last;
+    last = laterOf(last, await endWithNext(ports, author, id, reason));
   }
   if (last !== null) await ports.directory.waitFor(last);
   return last;
@@ -207,7 +207,7 @@ async function endWithNext(
       decide: (current) => endNext(current, userId, reason),
     });
     nextId = state.nextId;
-    last = position ?? last;
+    last = laterOf(last, position);
   }
   return last;
 }

@@ -1,7 +1,7 @@
 /** What a notice says of an approval: never a text of the mail, of its addresses or of a warning. */
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { type ApprovalState, recordedStatus, statusAt } from '../operations/approval-state.ts';
-import { eligibleApprovers, personBehind } from '../operations/eligible-approvers.ts';
+import { mayDecide, personBehind } from '../operations/eligible-approvers.ts';
 import { openManifest } from '../operations/manifest.ts';
 import { operation, operationOfApproval } from '../operations/operation.ts';
 import type { WarningCode } from '../operations/warning-codes.ts';
@@ -62,8 +62,8 @@ function waitsFor(
 ): boolean {
   const { terms, votes, expiresAt } = approval;
   const status = statusAt(recordedStatus(approval, false), expiresAt, clock.now());
-  const mayDecide = eligibleApprovers(directory.state, { orgId, behindId }, terms).includes(userId);
-  return status === 'awaiting_approval' && mayDecide && !votes.some(({ by }) => by.id === userId);
+  const isAsked = mayDecide(directory.state, { orgId, behindId }, terms, userId);
+  return status === 'awaiting_approval' && isAsked && !votes.some(({ by }) => by.id === userId);
 }
 
 /** Null once the mailbox was erased. */

@@ -1,5 +1,6 @@
 /** Asks for the mails that tell people of approvals they may decide (`contract.md` 9). */
 import { systemAuthor } from '../kernel/decide-and-append.ts';
+import type { MembersByOrg } from '../kernel/membership.ts';
 import { eligibleApprovers, personBehind } from '../operations/eligible-approvers.ts';
 import type { ApprovalTerms } from '../operations/approval-events.ts';
 import type { DirectoryState } from '../ports/directory.ts';
@@ -16,7 +17,7 @@ export interface UndecidedApproval extends Omit<WaitingApproval, 'voters'> {
   readonly votedIds: readonly string[];
 }
 
-type State = Pick<DirectoryState, 'agents' | 'members' | 'organisations' | 'people'>;
+type State = MembersByOrg & Pick<DirectoryState, 'agents'>;
 
 /** The approvals with those who may still vote on them. */
 function waitingFor(
@@ -24,7 +25,7 @@ function waitingFor(
   orgId: string,
   approvals: readonly UndecidedApproval[],
 ): readonly WaitingApproval[] {
-  // Many approvals have the same approvers, and finding them goes over all members.
+  // Many approvals have the same approvers, and finding them goes over the members.
   const known = new Map<string, readonly string[]>();
   const eligible = (behindId: string, terms: UndecidedApproval['terms']): readonly string[] => {
     const key = `${terms.approver_role} ${terms.exclude_owner ? behindId : ''}`;

@@ -1,6 +1,19 @@
 /** Writes HTML. */
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** The name of the gateway on its pages and in its mails. */
+export const PRODUCT = 'Mailbox Gateway';
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text escaped for any place in HTML, also in an attribute. */
+export const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
 /** Text escaped for HTML. */
 export const escapeText = (text: string): string =>

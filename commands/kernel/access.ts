@@ -6,6 +6,7 @@ import type {
   AgentEntry,
   DirectoryState,
   GrantEntry,
+  MemberEntry,
   OrganisationEntry,
   PersonEntry,
   PositionText,
@@ -23,7 +24,14 @@ import {
   SESSION_ONLY_SCOPES,
 } from '../values/scopes.ts';
 import { quotasOn } from './grant-quotas.ts';
-import { endedByDeletion, isBefore, memberOfOrg, restorerOf, WITHHELD_UNVERIFIED } from './membership.ts';
+import {
+  endedByDeletion,
+  isBefore,
+  memberOfOrg,
+  restorerOf,
+  scopesHeldSince,
+  WITHHELD_UNVERIFIED,
+} from './membership.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 
 /** The kind of caller that policy distinguishes; an agent's credential is always `agent`. */
@@ -142,10 +150,11 @@ const mayHold = ({ isVerified }: PersonEntry, scope: Scope): boolean =>
 
 function orgScopes(
   token: TokenEntry,
-  { role, person }: Standing,
+  { member, person }: Standing,
   session: CallerSession | null,
 ): ReadonlySet<Scope> {
-  const held = ROLE_SCOPES[role].filter((scope) => mayHold(person, scope));
+  const given = session === null ? scopesHeldSince(member, token.position) : ROLE_SCOPES[member.role];
+  const held = given.filter((scope) => mayHold(person, scope));
   const cap =
     token.principalKind === 'agent' ? AGENT_ORG_SCOPES.filter((scope) => held.includes(scope)) : held;
   return new Set(
@@ -185,16 +194,25 @@ const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntr
 
 /** The person behind a valid session, also an owner who may restore it. Null when they have left the organisation. */
 export function callerInSession(state: DirectoryState, session: SessionEntry, now: Date): Caller | null {
-  const credential = {
-    orgId: session.orgId,
-    principalId: session.userId,
-    principalKind: 'user',
-    position: session.position,
-  } as const;
-  const standing = standingOf(state, credential) ?? standingOf(state, credential, restorerOf);
+  const standing = standingInSession(state, session);
   return (
-    standing && describeCaller(state, tokenInSession(session, standing.role, now), standing, { now, session })
+    standing &&
+    describeCaller(state, tokenInSession(session, standing.member.role, now), standing, { now, session })
   );
+}
+
+type SessionPlace = Pick<SessionEntry, 'orgId' | 'userId' | 'position'>;
+
+/** True while there is a caller behind the session; their rights are not computed. */
+export const sessionStands = (state: DirectoryState, session: SessionPlace): boolean =>
+  standingInSession(state, session) !== null;
+
+function standingInSession(
+  state: DirectoryState,
+  { orgId, userId, position }: SessionPlace,
+): Standing | null {
+  const credential = { orgId, principalId: userId, principalKind: 'user', position } as const;
+  return standingOf(state, credential) ?? standingOf(state, credential, restorerOf);
 }
 
 /** The caller behind a valid token. Null when its principal has left the organisation: then it counts as revoked. */
@@ -207,7 +225,7 @@ export function callerOf(state: DirectoryState, token: TokenEntry, now: Date): C
 interface Standing {
   readonly org: OrganisationEntry;
   readonly person: PersonEntry;
-  readonly role: Role;
+  readonly member: MemberEntry;
   readonly agent: AgentEntry | null;
 }
 
@@ -230,7 +248,7 @@ function standingOf(
   if (!member) return null;
   const from = agent?.ownedSince ?? member.since;
   if (isBefore(from, member.since) || isOver(token.position, from, org)) return null;
-  return { org, person, role: member.role, agent };
+  return { org, person, member, agent };
 }
 
 /** Null for a person's token; undefined for an agent that is not of the organisation. */
@@ -253,7 +271,7 @@ function describeCaller(
   standing: Standing,
   { now, session }: { readonly now: Date; readonly session: SessionEntry | null },
 ): Caller {
-  const { org, person, role, agent } = standing;
+  const { org, person, member, agent } = standing;
   const signedIn = session && { id: session.id, steppedUpUntil: session.steppedUpUntil };
   const mailboxes = mailboxAccess(state, token, standing, now);
   const ofOrg = orgScopes(token, standing, signedIn);
@@ -268,7 +286,7 @@ function describeCaller(
     org: { id: org.id, name: org.name, isDeleted: org.eraseAt !== null },
     token,
     session: signedIn,
-    role: agent ? null : role,
+    role: agent ? null : member.role,
     isVerified: person.isVerified,
     orgScopes: ofOrg,
     mailboxes,

@@ -33,7 +33,7 @@ function awaitsVerification({ session, role, token, isVerified }: Caller, scope:
   return session !== null || (token.scopes.includes(scope) && !SESSION_ONLY_SCOPES.includes(scope));
 }
 
-const emailUnverified = (): GatewayError =>
+export const emailUnverified = (): GatewayError =>
   new GatewayError(
     'email_unverified',
     'Verify the e-mail address of this account first: use the link that was mailed to it, or ask for another with POST /auth/verify/resend.',

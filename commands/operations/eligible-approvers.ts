@@ -1,6 +1,6 @@
 /** Who may decide an approval: people with the role it requires (`contract.md` 8 and 9). Pure. */
-import { isVerified, memberOfOrg, membersOf } from '../kernel/membership.ts';
-import type { DirectoryState, MemberEntry } from '../ports/directory.ts';
+import { isVerified, type MembersByOrg, memberOfOrg, membersOf, roleIn } from '../kernel/membership.ts';
+import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { EventMetadata } from '../values/event.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
@@ -23,39 +23,41 @@ export const fulfilsRole = (role: Role | null, wanted: ApprovalTerms['approver_r
   ROLE_SCOPES[role].includes('approvals:decide') &&
   APPROVER_ROLES.findIndex((each) => each === role) >= APPROVER_ROLES.indexOf(wanted);
 
-/** Everyone who may decide such an approval, requested in this person's name. */
-export function eligibleApprovers(
-  state: Members,
-  { orgId, behindId }: { readonly orgId: string; readonly behindId: string },
-  { approver_role, exclude_owner }: Wanted,
-): readonly string[] {
-  return membersOf(state, orgId).flatMap(({ role, userId }) => {
-    if (!fulfilsRole(role, approver_role) || !isVerified(state, userId)) return [];
-    return exclude_owner && userId === behindId ? [] : [userId];
-  });
+interface Whose {
+  readonly orgId: string;
+  readonly behindId: string;
 }
 
-/** True when a person who approved no longer has the role to decide, or lost it since and got it again. */
+/** True for a person who may decide such an approval, requested in the name of `behindId`. */
+export const mayDecide = (
+  state: Members,
+  { orgId, behindId }: Whose,
+  { approver_role, exclude_owner }: Wanted,
+  userId: string,
+): boolean =>
+  fulfilsRole(roleIn(state, orgId, userId), approver_role) &&
+  isVerified(state, userId) &&
+  !(exclude_owner && userId === behindId);
+
+/** Everyone who may decide such an approval. */
+export const eligibleApprovers = (state: MembersByOrg, whose: Whose, wanted: Wanted): readonly string[] =>
+  membersOf(state, whose.orgId).flatMap(({ userId }) =>
+    mayDecide(state, whose, wanted, userId) ? [userId] : [],
+  );
+
+/** True when a person who approved has not had the role to decide ever since, also when it was given again. */
 export const hasLostApprover = (
   state: Members,
   orgId: string,
   { votes, terms }: Pick<ApprovalState, 'votes' | 'terms'>,
 ): boolean =>
   votes.some(({ by, decision, at }) => {
-    const member = memberOfOrg(state, orgId, by.id);
-    const counts = fulfilsRole(member?.role ?? null, terms.approver_role) && !wasAway(member, at);
-    return decision === 'approve' && !counts;
+    const held = memberOfOrg(state, orgId, by.id)?.heldSince[terms.approver_role];
+    return decision === 'approve' && (held === undefined || held.at > at);
   });
 
-const wasAway = (member: MemberEntry | null, since: string): boolean =>
-  member !== null && member.joinedAt > since;
-
 /** Throws `no_eligible_approver` when fewer people than the quorum may decide. */
-export function assertApprovers(
-  state: Members,
-  whose: { readonly orgId: string; readonly behindId: string },
-  terms: ApprovalTerms,
-): void {
+export function assertApprovers(state: MembersByOrg, whose: Whose, terms: ApprovalTerms): void {
   if (terms.quorum === 0) return;
   const eligible = eligibleApprovers(state, whose, terms).length;
   if (eligible >= terms.quorum) return;

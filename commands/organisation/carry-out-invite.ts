@@ -53,8 +53,11 @@ export async function carryOutInvite(ports: InvitePorts, author: Author, id: str
   return { failed, position };
 }
 
-/** The link and the address of an invite that has ended or was carried out. */
-async function forgetInvite({ links, personal }: InvitePorts, id: string): Promise<void> {
+/** The link and the address of an invite that has ended or was carried out: both are needed no longer. */
+export async function forgetInvite(
+  { links, personal }: Pick<Ports, 'links' | 'personal'>,
+  id: string,
+): Promise<void> {
   await links.withdraw(id);
   await personal.erase(id);
 }
@@ -77,6 +80,8 @@ async function registerInvited(
 ): Promise<InviteEnd | null> {
   const { user_id: userId } = accepted;
   const address = await ports.personal.open(terms.email);
+  // The invite's key is erased once the account exists: then another process was faster.
+  if (address === null && (await isRegistered(ports, userId))) return null;
   const isOwn = address !== null && (await reserve(ports, author, { key: terms.email_key, userId }));
   if (!isOwn) {
     await ports.secrets.erasePassword(userId);
@@ -92,6 +97,11 @@ async function registerInvited(
         : [],
   });
   return null;
+}
+
+async function isRegistered({ events }: Pick<Ports, 'events'>, userId: string): Promise<boolean> {
+  const { state } = await loadAggregate(events, account, userId);
+  return state.status !== 'none';
 }
 
 /** Its hash was stored before the invite was accepted. */

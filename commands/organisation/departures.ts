@@ -4,10 +4,10 @@
  * when a process dies in between.
  */
 import { endSessions, type EndReason } from '../accounts/session.ts';
-import { callerInSession, hasStanding, isOfMembership } from '../kernel/access.ts';
+import { hasStanding, isOfMembership, sessionStands } from '../kernel/access.ts';
 import { type Author, decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
+import { endedByDeletion, isBefore, memberOfOrg, roleIn, scopesHeldSince } from '../kernel/membership.ts';
 import { endOAuthGrant, type GrantEnd, oauthGrant } from '../oauth/oauth-grant.ts';
-import { endedByDeletion, isBefore, memberOfOrg, roleIn } from '../kernel/membership.ts';
 import { revokeGrant } from '../mailboxes/decide-grants.ts';
 import { removeMailbox } from '../mailboxes/decide-settings.ts';
 import { mailbox } from '../mailboxes/mailbox.ts';
@@ -23,9 +23,10 @@ import type {
 } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
 import { GatewayError } from '../values/errors.ts';
-import type { Position } from '../values/position.ts';
-import { isMailboxScope, ROLE_SCOPES } from '../values/scopes.ts';
+import { laterOf, type Position } from '../values/position.ts';
+import { isMailboxScope } from '../values/scopes.ts';
 import { agent, deleteLeftAgent } from './agent.ts';
+import { forgetInvite } from './carry-out-invite.ts';
 import { endExpiredInvite, endInvite, invite, type InviteEnd } from './invite.ts';
 import { eraseOrganisation, mayGive, organisation } from './organisation.ts';
 import { revokeToken, token } from './token.ts';
@@ -51,17 +52,67 @@ export type Departure = Left &
 export function leftBehind(state: DirectoryState, now: Date): readonly Departure[] {
   return [
     ...[...state.organisations.values()].filter((org) => isDue(org, now)).map(erasureOf),
-    ...[...state.sessions.values()].flatMap((session) => leftSession(state, session, now)),
-    ...[...state.tokens.values()].flatMap((each) => leftToken(state, each, now)),
-    ...[...state.oauthGrants.values()].flatMap((each) => leftOAuthGrant(state, each, now)),
-    ...[...state.agents.values()].flatMap((each) => leftAgent(state, each)),
-    ...[...state.grants.values()].flatMap((grant) => leftGrant(state, grant)),
-    ...[...state.invites.values()].flatMap((each) => leftInvite(state, each, now)),
+    ...leftOf(state, now, {
+      sessions: [...state.sessions.values()],
+      tokens: [...state.tokens.values()],
+      oauthGrants: [...state.oauthGrants.values()],
+      agents: [...state.agents.values()],
+      grants: [...state.grants.values()],
+      invites: [...state.invites.values()],
+    }),
     ...[...state.mailboxes.values()].flatMap(({ id, orgId, state: of }): Departure[] =>
       of !== 'removed' && isErased(state, orgId) ? [{ kind: 'mailbox', id, orgId }] : [],
     ),
   ];
 }
+
+/** Principals of one organisation. */
+export interface Leavers {
+  readonly orgId: string;
+  readonly principalIds: readonly string[];
+}
+
+/** What they left behind; nothing else is judged, because a request waits for it. Pure. */
+export const leftBehindBy = (state: DirectoryState, now: Date, leavers: Leavers): readonly Departure[] =>
+  leftOf(state, now, heldBy(state, leavers));
+
+interface Held {
+  readonly sessions: readonly SessionEntry[];
+  readonly tokens: readonly TokenEntry[];
+  readonly oauthGrants: readonly OAuthGrantEntry[];
+  readonly agents: readonly AgentEntry[];
+  readonly grants: readonly GrantEntry[];
+  readonly invites: readonly InviteEntry[];
+}
+
+const leftOf = (state: DirectoryState, now: Date, held: Held): readonly Departure[] => [
+  ...held.sessions.flatMap((session) => leftSession(state, session, now)),
+  ...held.tokens.flatMap((each) => leftToken(state, each, now)),
+  ...held.oauthGrants.flatMap((each) => leftOAuthGrant(state, each, now)),
+  ...held.agents.flatMap((each) => leftAgent(state, each)),
+  ...held.grants.flatMap((grant) => leftGrant(state, grant)),
+  ...held.invites.flatMap((each) => leftInvite(state, each, now)),
+];
+
+function heldBy(state: DirectoryState, { orgId, principalIds }: Leavers): Held {
+  const ids = new Set(principalIds);
+  const isOfOrg = (entry: { readonly orgId: string } | undefined): boolean => entry?.orgId === orgId;
+  return {
+    sessions: principalIds.flatMap((id) => state.personSessions.get(id)?.sessions ?? []).filter(isOfOrg),
+    tokens: [...state.tokens.values()].filter((each) => ids.has(each.principalId) && isOfOrg(each)),
+    oauthGrants: [...state.oauthGrants.values()].filter((each) => ids.has(each.principalId) && isOfOrg(each)),
+    agents: [...state.agents.values()].filter((each) => ids.has(each.ownerId) && isOfOrg(each)),
+    grants: principalIds
+      .flatMap((id) => grantsOf(state, id))
+      .filter(({ mailboxId }) => isOfOrg(state.mailboxes.get(mailboxId))),
+    invites: [...state.invites.values()].filter((each) => ids.has(each.createdBy) && isOfOrg(each)),
+  };
+}
+
+const grantsOf = (state: DirectoryState, principalId: string): readonly GrantEntry[] =>
+  [...(state.mailboxIdsByPrincipal.get(principalId) ?? [])].flatMap(
+    (mailboxId) => state.grants.get(state.grantIds.get(mailboxId)?.get(principalId) ?? '') ?? [],
+  );
 
 const isDue = ({ eraseAt, isErased: erased }: OrganisationEntry, now: Date): boolean =>
   !erased && eraseAt !== null && Date.parse(eraseAt) <= now.getTime();
@@ -83,7 +134,7 @@ const mayStay = ({ people }: DirectoryState, userId: string): boolean =>
 function leftSession(state: DirectoryState, session: SessionEntry, now: Date): readonly Departure[] {
   const { id, orgId, userId } = session;
   if (session.endedAt !== null || Date.parse(session.expiresAt) <= now.getTime()) return [];
-  if (mayStay(state, userId) || callerInSession(state, session, now) !== null) return [];
+  if (mayStay(state, userId) || sessionStands(state, session)) return [];
   const { notBefore = null } = state.organisations.get(orgId) ?? {};
   const reason =
     notBefore !== null && isBefore(session.position, notBefore) ? 'organisation_deleted' : 'member_removed';
@@ -112,14 +163,15 @@ function leftOAuthGrant(state: DirectoryState, entry: OAuthGrantEntry, now: Date
   return clientKind === 'registered' && !state.oauthClients.has(clientId) ? left('client_deleted') : [];
 }
 
-/** A role that was lowered takes the tokens with it that need more. */
+/** A role that was lowered takes the tokens with it that need more, also when it was raised again since. */
 function exceedsRole(
   state: DirectoryState,
-  { orgId, principalId, principalKind, scopes }: TokenEntry,
+  { orgId, principalId, principalKind, scopes, position }: TokenEntry,
 ): boolean {
-  const role = principalKind === 'user' ? roleIn(state, orgId, principalId) : null;
-  if (role === null) return false;
-  return scopes.some((scope) => !isMailboxScope(scope) && !ROLE_SCOPES[role].includes(scope));
+  const member = principalKind === 'user' ? memberOfOrg(state, orgId, principalId) : null;
+  if (member === null) return false;
+  const held = scopesHeldSince(member, position);
+  return scopes.some((scope) => !isMailboxScope(scope) && !held.includes(scope));
 }
 
 function leftAgent(
@@ -203,7 +255,6 @@ async function endDeparture(ports: Ports, left: Departure, author: Author): Prom
   }
 }
 
-/** The address is needed no longer. */
 async function endLeftInvite(
   ports: Ports,
   author: Author,
@@ -214,7 +265,7 @@ async function endLeftInvite(
     decide: (current, now) =>
       reason === 'expired' ? endExpiredInvite(current, now) : endInvite(current, reason),
   });
-  if (state.status === 'ended') await ports.personal.erase(id);
+  if (state.status === 'ended') await forgetInvite(ports, id);
   return position;
 }
 
@@ -224,22 +275,22 @@ const MOST_AT_ONCE = 500;
 const PASSES = 2;
 
 /**
- * Ends what the request of `cause` left behind, as far as `concerns` it, before that request is answered. Resolves when the
- * directory contains it. Throws `store_unavailable`.
+ * Ends what `leavers` left behind by the request of `cause`, before that request is answered. Resolves when the directory
+ * contains it. Throws `store_unavailable`.
  */
 export async function settleLeftBehind(
   ports: Ports,
   cause: Author,
-  concerns: (departure: Departure) => boolean,
+  leavers: Leavers,
 ): Promise<Position | null> {
   const { correlationId, causationId, requestId } = cause;
   const author = { ...systemAuthor(ports, cause.orgId), correlationId, causationId, requestId };
   let last: Position | null = null;
   for (let pass = 0; pass < PASSES; pass += 1) {
-    const left = leftBehind(ports.directory.state, ports.clock.now()).filter(concerns);
+    const left = leftBehindBy(ports.directory.state, ports.clock.now(), leavers);
     if (left.length === 0) break;
     for (const departure of left.slice(0, MOST_AT_ONCE))
-      last = (await settleDeparture(ports, departure, author)) ?? last;
+      last = laterOf(last, await settleDeparture(ports, departure, author));
     if (last !== null) await ports.directory.waitFor(last);
   }
   return last;

@@ -171,8 +171,9 @@ async function forgetPerson(
     });
   }
   lease.assertHeld();
-  await ports.secrets.erasePassword(userId);
+  // A link sets a password until it is withdrawn.
   await ports.links.withdraw(userId);
+  await ports.secrets.erasePassword(userId);
   await ports.devices.forget(userId);
   await ports.personal.erase(userId);
   const { position } = await decideAndAppend(ports, author, account, { id: userId, decide: finishErasure });

@@ -64,9 +64,10 @@ export const updateAgent = defineCapability<UpdateInput, Agent>({
     const ownerId = owner_id === undefined ? undefined : ownerOf(context, owner_id);
     const decide = (state: typeof agent.initial) =>
       changeAgent(state, { name, ownerId, ifMatch: request.ifMatch });
-    decide((await loadAggregate(ports.events, agent, id)).state);
+    const loaded = await loadAggregate(ports.events, agent, id);
+    decide(loaded.state);
     await context.claim('req');
-    const { position } = await decideAndAppend(writer, author, agent, { id, decide });
+    const { position } = await decideAndAppend(writer, author, agent, { id, decide, loaded });
     await answerWhenKnown(context, position);
     const entry = ports.directory.state.agents.get(id);
     if (!entry) throw notFound('agent');
@@ -76,22 +77,33 @@ export const updateAgent = defineCapability<UpdateInput, Agent>({
 });
 
 async function afterHandOver(context: Context, { id, ownerId, ownedSince }: AgentEntry): Promise<void> {
-  const { writer, author, caller } = context;
   await endOf(context, id);
+  await tellNewOwner(context, { ownerId, ownedSince, agentIds: [id] });
+}
+
+/** A mail to the new owner of agents, unless it is who handed them over. */
+export async function tellNewOwner(
+  { writer, author, caller }: Context,
+  {
+    ownerId,
+    ownedSince,
+    agentIds,
+  }: Pick<AgentEntry, 'ownerId' | 'ownedSince'> & { readonly agentIds: readonly string[] },
+): Promise<void> {
   if (ownerId === caller.principal.id) return;
   const mailId = uuidV5('agents_handed_over', ownerId, ownedSince);
   await requestMail(writer, author, mailId, {
     kind: 'agents_handed_over',
     user_id: ownerId,
     to: null,
-    agent_ids: [id],
+    agent_ids: [...agentIds],
   });
 }
 
 /** Ends the tokens and grants that no longer count. */
 async function endOf(context: Context, agentId: string): Promise<void> {
-  const concerns = (left: object): boolean => 'principalId' in left && left.principalId === agentId;
-  context.notePosition(await settleLeftBehind(context.ports, context.author, concerns));
+  const leavers = { orgId: context.caller.org.id, principalIds: [agentId] };
+  context.notePosition(await settleLeftBehind(context.ports, context.author, leavers));
 }
 
 const DeleteInput = z.strictObject({ agent_id: AgentId });

@@ -19,6 +19,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import { folderRole } from '../values/event-fields.ts';
 import { uuidV5 } from '../values/ids.ts';
 import { chosenScopes, MAILBOX_SCOPES, PresetField, type Role, ROLES } from '../values/scopes.ts';
+import { forgetInvite } from './carry-out-invite.ts';
 import { createInvite as decideInvite, endInvite, invite, resendInvite as decideAgain } from './invite.ts';
 import { assertMayGive, organisation } from './organisation.ts';
 
@@ -42,15 +43,17 @@ export const Invite = z.object({
 });
 export type Invite = z.output<typeof Invite>;
 
+const describeGrant = ({ mailboxId, scopes, folderRoles }: InvitedGrant) => ({
+  mailbox_id: mailboxId,
+  scopes: [...scopes],
+  folder_roles: folderRoles && [...folderRoles],
+});
+
 export const describeInvite = (entry: InviteEntry): Invite => ({
   id: entry.id,
   email: entry.email,
   role: entry.role,
-  mailbox_grants: entry.mailboxGrants.map(({ mailboxId, scopes, folderRoles }) => ({
-    mailbox_id: mailboxId,
-    scopes: [...scopes],
-    folder_roles: folderRoles && [...folderRoles],
-  })),
+  mailbox_grants: entry.mailboxGrants.map(describeGrant),
   expires_at: entry.expiresAt,
   created_by: entry.createdBy,
   created_at: entry.createdAt,
@@ -148,11 +151,7 @@ async function invitePerson(context: Context, { email, key, role, grants }: NewI
     email: await ports.personal.seal(id, email.trim()),
     email_key: key,
     role,
-    mailbox_grants: grants.map(({ mailboxId, scopes, folderRoles }) => ({
-      mailbox_id: mailboxId,
-      scopes: [...scopes],
-      folder_roles: folderRoles && [...folderRoles],
-    })),
+    mailbox_grants: grants.map(describeGrant),
     expires_at: new Date(ports.clock.now().getTime() + INVITED_FOR_MS).toISOString(),
   };
   const { position } = await decideAndAppend(writer, author, invite, {
@@ -292,8 +291,7 @@ export const deleteInvite = defineCapability<Named, Nothing>({
       id,
       decide: (state) => endInvite(state, 'withdrawn'),
     });
-    await ports.links.withdraw(id);
-    await ports.personal.erase(id);
+    await forgetInvite(ports, id);
     await answerWhenKnown(context, position);
     return {};
   },

@@ -13,14 +13,17 @@ import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { memberOfOrg } from '../kernel/membership.ts';
 import type { MemberEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
+import { invalidField, notFound } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
+import { laterOf, type Position } from '../values/position.ts';
 import type { Scope } from '../values/scopes.ts';
 import { ROLES } from '../values/scopes.ts';
 import { agent, handOver } from './agent.ts';
-import { type Departure, settleLeftBehind } from './departures.ts';
+import { forgetInvite } from './carry-out-invite.ts';
+import { settleLeftBehind } from './departures.ts';
 import { endInvite, invite } from './invite.ts';
 import { changeRole, organisation, removeMember } from './organisation.ts';
+import { tellNewOwner } from './manage-agents.ts';
 import { agentsOf, describeMember, Member } from './organisation-payload.ts';
 
 const UserId = z.string().min(1).max(64);
@@ -36,13 +39,6 @@ export function memberIn({ caller, ports }: Context, userId: string): MemberEntr
 function requireScope({ caller }: Context, scope: Scope): void {
   if (!caller.scopes.has(scope)) throw lacks(caller, [scope]);
 }
-
-const ofPerson =
-  ({ caller }: Context, userId: string, agentIds: readonly string[] = []) =>
-  (departure: Departure): boolean =>
-    departure.orgId === caller.org.id &&
-    'principalId' in departure &&
-    (departure.principalId === userId || agentIds.includes(departure.principalId));
 
 const ChangeInput = z.strictObject({ user_id: UserId, role: z.enum(ROLES) });
 
@@ -70,11 +66,12 @@ export const updateMember = defineCapability<z.output<typeof ChangeInput>, Membe
     const decide = (state: typeof organisation.initial) =>
       changeRole(state, { userId: user_id, role, by: { userId: caller.principal.id } });
     const { id } = caller.org;
-    decide((await loadAggregate(ports.events, organisation, id)).state);
+    const loaded = await loadAggregate(ports.events, organisation, id);
+    decide(loaded.state);
     await context.claim('req');
-    const { position } = await decideAndAppend(writer, author, organisation, { id, decide });
+    const { position } = await decideAndAppend(writer, author, organisation, { id, decide, loaded });
     await answerWhenKnown(context, position);
-    context.notePosition(await settleLeftBehind(ports, author, ofPerson(context, user_id)));
+    context.notePosition(await settleLeftBehind(ports, author, { orgId: id, principalIds: [user_id] }));
     return describe(context, user_id);
   },
 });
@@ -116,20 +113,21 @@ export const removeMemberCapability = defineCapability<RemoveInput, Nothing>({
         reason: isOwn ? 'left' : 'removed',
         by: { userId: caller.principal.id },
       });
-    decide((await loadAggregate(ports.events, organisation, orgId)).state);
+    const loaded = await loadAggregate(ports.events, organisation, orgId);
+    decide(loaded.state);
     if (heirId !== undefined) assertHeir(context, userId, heirId);
     await context.claim('req');
     const member = memberOfOrg(ports.directory.state, orgId, userId);
     const agents = agentsOf(ports.directory.state, orgId, userId).map(({ id }) => id);
     await endInvitesOf(context, userId);
     if (heirId !== undefined) await handAgents(context, agents, userId, heirId);
-    const { position } = await decideAndAppend(writer, author, organisation, { id: orgId, decide });
+    const { position } = await decideAndAppend(writer, author, organisation, { id: orgId, decide, loaded });
     await answerWhenKnown(context, position);
     if (!isOwn) {
       const mailId = uuidV5('member_removed', orgId, userId, member?.since ?? '');
       await requestMail(writer, author, mailId, { kind: 'member_removed', user_id: userId, to: null });
     }
-    context.notePosition(await settleLeftBehind(ports, author, ofPerson(context, userId, agents)));
+    context.notePosition(await settleLeftBehind(ports, author, { orgId, principalIds: [userId, ...agents] }));
     return {};
   },
 });
@@ -139,35 +137,32 @@ function assertHeir(context: Context, userId: string, heirId: string): void {
   const { caller, ports } = context;
   if (heirId !== caller.principal.id) requireScope(context, 'agents:manage');
   if (heirId !== userId && memberOfOrg(ports.directory.state, caller.org.id, heirId) !== null) return;
-  const message = 'This is not another member of the organisation.';
-  throw new GatewayError('invalid_request', message, {
-    details: { issues: [{ path: 'agents_to_id', code: 'custom', message }] },
-  });
+  throw invalidField('agents_to_id', 'This is not another member of the organisation.');
 }
 
 /** Before the removal, so that an interrupted one leaves the agents with a member. */
 async function handAgents(
-  { ports, writer, author }: Context,
+  context: Context,
   agentIds: readonly string[],
   from: string,
   to: string,
 ): Promise<void> {
-  let last = null;
+  const { ports, writer, author } = context;
+  const handed: string[] = [];
+  let last: Position | null = null;
   for (const id of agentIds) {
-    const { position } = await decideAndAppend(writer, author, agent, {
+    const { state, position } = await decideAndAppend(writer, author, agent, {
       id,
-      decide: (state) => handOver(state, from, to),
+      decide: (current) => handOver(current, from, to),
     });
-    last = position ?? last;
+    // It was deleted meanwhile, or somebody else has it.
+    if (state.isDeleted || state.ownerId !== to) continue;
+    handed.push(id);
+    last = laterOf(last, position);
   }
   if (last === null) return;
   await ports.directory.waitFor(last);
-  await requestMail(writer, author, uuidV5('agents_handed_over', to, String(last)), {
-    kind: 'agents_handed_over',
-    user_id: to,
-    to: null,
-    agent_ids: [...agentIds],
-  });
+  await tellNewOwner(context, { ownerId: to, ownedSince: String(last), agentIds: handed });
 }
 
 /** An invite to the address of a person who is removed must not bring them back. */
@@ -182,6 +177,6 @@ async function endInvitesOf({ ports, writer, author, caller }: Context, userId: 
       id,
       decide: (current) => (current.status === 'waiting' ? endInvite(current, 'member_removed') : []),
     });
-    if (state.status === 'ended') await ports.personal.erase(id);
+    if (state.status === 'ended') await forgetInvite(ports, id);
   }
 }

@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import { insufficientScope } from '../kernel/authorize.ts';
-import { membersOf } from '../kernel/membership.ts';
+import { emailUnverified, insufficientScope } from '../kernel/authorize.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
+import { membersOf, membershipsOf, restorableBy } from '../kernel/membership.ts';
 import { OAUTH_CLIENT_RULES, type OrganisationEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
+import { GatewayError, invalidField, notFound } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import { lineOfText } from '../values/input-fields.ts';
 import {
@@ -19,6 +20,8 @@ import {
 } from './organisation.ts';
 import { describeOrganisation, Organisation } from './organisation-payload.ts';
 
+/** Each costs memory for as long as the gateway runs. */
+const MOST_OWNED = 20;
 /** How long a deleted organisation can be restored. */
 const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
 
@@ -69,25 +72,21 @@ export const updateOrganisation = defineCapability<UpdateInput, Organisation>({
   handle: async ({ name, restore, oauth_clients }, context) => {
     const { ports, writer, author, caller } = context;
     const by = actorOf(context);
-    const restoring = (state: typeof organisation.initial, now: Date) =>
-      restore === true ? restoreOrganisation(state, now, by) : [];
-    const { state } = await loadAggregate(ports.events, organisation, caller.org.id);
-    if (restoring(state, ports.clock.now()).length === 0 && name !== undefined)
-      renameOrganisation(state, name, by);
+    const decide = (state: typeof organisation.initial, now: Date) => {
+      const restored = restore === true ? restoreOrganisation(state, now, by) : [];
+      const live = restored.length > 0 ? { ...state, lifetime: 'live' as const } : state;
+      return [
+        ...restored,
+        ...(name === undefined ? [] : renameOrganisation(live, name, by)),
+        ...(oauth_clients === undefined ? [] : setOAuthClients(live, oauth_clients, by)),
+      ];
+    };
+    const { id } = caller.org;
+    const loaded = await loadAggregate(ports.events, organisation, id);
+    decide(loaded.state, ports.clock.now());
     await context.claim('req');
-    const id = caller.org.id;
-    const restored = await decideAndAppend(writer, author, organisation, { id, decide: restoring });
-    const changed =
-      name === undefined && oauth_clients === undefined
-        ? restored
-        : await decideAndAppend(writer, author, organisation, {
-            id,
-            decide: (current) => [
-              ...(name === undefined ? [] : renameOrganisation(current, name, by)),
-              ...(oauth_clients === undefined ? [] : setOAuthClients(current, oauth_clients, by)),
-            ],
-          });
-    await answerWhenKnown(context, changed.position);
+    const { position } = await decideAndAppend(writer, author, organisation, { id, decide, loaded });
+    await answerWhenKnown(context, position);
     return describe(context);
   },
 });
@@ -99,8 +98,8 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
   title: 'Set up another organisation',
   summary: 'Creates an organisation of which you are the owner.',
   description:
-    'Creates an organisation with you as its owner; switch to it with POST /auth/switch-org. Where sign-up is not open, only ' +
-    'an owner of an organisation may do this.',
+    'Creates an organisation with you as its owner; switch to it with POST /auth/switch-org. Your address must be verified. ' +
+    'Where sign-up is not open, only an owner of an organisation may do this. Who owns 20 sets up no more.',
   effect: 'write',
   access: 'session',
   rest: { method: 'post', path: '/org', status: 201 },
@@ -115,21 +114,49 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
   input: CreateInput,
   output: Organisation,
   handle: async ({ name }, context) => {
-    const { ports, writer, author, caller } = context;
-    if (ports.server.signUp !== 'open' && caller.role !== 'owner')
-      throw insufficientScope(['org:manage'], 'any');
-    const id = await context.claim('org');
-    const { position } = await decideAndAppend(writer, { ...author, orgId: id }, organisation, {
-      id,
-      decide: (state) =>
-        state.name === null ? createOrganisation(state, { name, ownerId: caller.principal.id }) : [],
-    });
-    await answerWhenKnown(context, position);
-    const entry = ports.directory.state.organisations.get(id);
-    if (!entry) throw notFound('organisation');
-    return describeOrganisation(ports.directory.state, entry);
+    const { leases } = context.ports;
+    const lease = await holdLease(leases, `organisations-of-${context.caller.principal.id}`);
+    if (lease === null)
+      throw new GatewayError('conflict', 'Another organisation is being set up for you just now; try again.');
+    try {
+      await assertMaySetUp(context);
+      return await setUpAnother(context, name);
+    } finally {
+      await lease.release();
+    }
   },
 });
+
+/** Under the lease of the person, so that of two requests the second counts the organisation of the first. */
+async function assertMaySetUp({ caller, ports }: Context): Promise<void> {
+  const { directory, server } = ports;
+  if (!caller.isVerified) throw emailUnverified();
+  if (!(await directory.untilCurrent()))
+    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+  const { id } = caller.principal;
+  const owned = membershipsOf(directory.state, id).filter(({ role }) => role === 'owner');
+  if (server.signUp !== 'open' && owned.length === 0) throw insufficientScope(['org:manage'], 'any');
+  if (owned.length + restorableBy(directory.state, id).length < MOST_OWNED) return;
+  throw new GatewayError(
+    'conflict',
+    `Who owns ${String(MOST_OWNED)} organisations sets up no more; a deleted one counts until it is erased.`,
+    { details: { most: MOST_OWNED } },
+  );
+}
+
+async function setUpAnother(context: Context, name: string): Promise<Organisation> {
+  const { ports, writer, author, caller } = context;
+  const id = await context.claim('org');
+  const { position } = await decideAndAppend(writer, { ...author, orgId: id }, organisation, {
+    id,
+    decide: (state) =>
+      state.name === null ? createOrganisation(state, { name, ownerId: caller.principal.id }) : [],
+  });
+  await answerWhenKnown(context, position);
+  const entry = ports.directory.state.organisations.get(id);
+  if (!entry) throw notFound('organisation');
+  return describeOrganisation(ports.directory.state, entry);
+}
 
 const DeleteInput = z.strictObject({ name: z.string().max(200).describe('Its name, as a confirmation.') });
 
@@ -160,30 +187,21 @@ export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>,
     const owners = membersOf(ports.directory.state, id).filter(({ role }) => role === 'owner');
     const decide = (current: typeof organisation.initial, now: Date) => {
       const facts = decideDeletion(current, new Date(now.getTime() + RESTORABLE_MS), actorOf(context));
-      if (current.name !== name) throw wrongName();
+      if (current.name !== name)
+        throw invalidField('name', 'This is not the name of the organisation; send its exact name.');
       return facts;
     };
-    decide((await loadAggregate(ports.events, organisation, id)).state, ports.clock.now());
+    const loaded = await loadAggregate(ports.events, organisation, id);
+    decide(loaded.state, ports.clock.now());
     await context.claim('req');
-    const { state, position, appended } = await decideAndAppend(writer, author, organisation, { id, decide });
-    if (appended !== null) {
-      for (const { userId } of owners) {
-        const mailId = uuidV5('organisation_deleted', id, userId, String(position));
-        await requestMail(writer, author, mailId, {
-          kind: 'organisation_deleted',
-          user_id: userId,
-          to: null,
-        });
-      }
-    }
+    const command = { id, decide, loaded };
+    const { state, position, appended } = await decideAndAppend(writer, author, organisation, command);
+    // A mail is written from the directory, so that has the deletion first.
     await answerWhenKnown(context, position);
+    for (const { userId } of appended === null ? [] : owners) {
+      const mailId = uuidV5('organisation_deleted', id, userId, String(position));
+      await requestMail(writer, author, mailId, { kind: 'organisation_deleted', user_id: userId, to: null });
+    }
     return { erase_at: state.eraseAt ?? '' };
   },
 });
-
-function wrongName(): GatewayError {
-  const message = 'This is not the name of the organisation; send its exact name.';
-  return new GatewayError('invalid_request', message, {
-    details: { issues: [{ path: 'name', code: 'custom', message }] },
-  });
-}

@@ -181,7 +181,7 @@ export const managesAgent = (caller: Caller, agent: AgentEntry): boolean =>
   agent.orgId === caller.org.id && (managesOrganisation(caller) || agent.ownerId === caller.principal.id);
 
 /** A token that the caller manages. Throws `not_found`. */
-function tokenIn({ caller, ports }: Context, tokenId: string): TokenEntry {
+export function tokenIn({ caller, ports }: Context, tokenId: string): TokenEntry {
   const { state } = ports.directory;
   const entry = state.tokens.get(tokenId);
   if (!entry || !managesToken(caller, state, entry)) throw notFound('token');
@@ -218,9 +218,10 @@ export const updateToken = defineCapability<z.output<typeof UpdateInput>, Token>
     const now = ports.clock.now();
     const expiresAt = expires_at === undefined ? undefined : futureInstant(expires_at, 'expires_at', now);
     const decide = (state: typeof token.initial) => changeToken(state, { name, expiresAt });
-    decide((await loadAggregate(ports.events, token, id)).state);
+    const loaded = await loadAggregate(ports.events, token, id);
+    decide(loaded.state);
     await context.claim('req');
-    const { position } = await decideAndAppend(writer, author, token, { id, decide });
+    const { position } = await decideAndAppend(writer, author, token, { id, decide, loaded });
     await answerWhenKnown(context, position);
     return describeToken(tokenIn(context, id), now);
   },

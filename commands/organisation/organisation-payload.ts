@@ -59,32 +59,41 @@ export const agentsOf = ({ agents }: DirectoryState, orgId: string, userId: stri
   [...agents.values()].filter((agent) => agent.orgId === orgId && agent.ownerId === userId);
 
 /** The member at `now`. */
-export function describeMember(state: DirectoryState, entry: MemberEntry, now: Date): Member {
-  const { userId, orgId } = entry;
-  const person = state.people.get(userId);
-  const agents = agentsOf(state, orgId, userId);
-  const principals = new Set([userId, ...agents.map(({ id }) => id)]);
-  const tokens = [...state.tokens.values()].filter(
+export const describeMember = (state: DirectoryState, entry: MemberEntry, now: Date): Member =>
+  memberDescriber(state, entry.orgId, now)(entry);
+
+/** Describes members of one organisation at `now`. Agents and tokens are gone over once, however many members there are. */
+export function memberDescriber(
+  state: DirectoryState,
+  orgId: string,
+  now: Date,
+): (entry: MemberEntry) => Member {
+  const ofOrg = [...state.agents.values()].filter((agent) => agent.orgId === orgId);
+  const agentsByOwner = Map.groupBy(ofOrg, ({ ownerId }) => ownerId);
+  const valid = [...state.tokens.values()].filter(
     (token) =>
-      token.orgId === orgId &&
-      principals.has(token.principalId) &&
-      token.revokedAt === null &&
-      Date.parse(token.expiresAt) > now.getTime(),
+      token.orgId === orgId && token.revokedAt === null && Date.parse(token.expiresAt) > now.getTime(),
   );
-  const granted = [...(state.mailboxIdsByPrincipal.get(userId) ?? [])].filter(
-    (id) => state.mailboxes.get(id)?.orgId === orgId && liveGrant(state, id, userId, now) !== null,
-  );
-  return {
-    id: userId,
-    name: person?.name ?? '',
-    email: person?.email ?? '',
-    role: entry.role,
-    joined_at: entry.joinedAt,
-    is_verified: person?.isVerified === true,
-    consequences: {
-      agents: agents.map(({ id, name }) => ({ id, name })),
-      tokens: tokens.length,
-      grants: granted.length,
-    },
+  const tokensByPrincipal = Map.groupBy(valid, ({ principalId }) => principalId);
+  return ({ userId, role, joinedAt }) => {
+    const person = state.people.get(userId);
+    const agents = agentsByOwner.get(userId) ?? [];
+    const tokens = [userId, ...agents.map(({ id }) => id)].flatMap((id) => tokensByPrincipal.get(id) ?? []);
+    const granted = [...(state.mailboxIdsByPrincipal.get(userId) ?? [])].filter(
+      (id) => state.mailboxes.get(id)?.orgId === orgId && liveGrant(state, id, userId, now) !== null,
+    );
+    return {
+      id: userId,
+      name: person?.name ?? '',
+      email: person?.email ?? '',
+      role,
+      joined_at: joinedAt,
+      is_verified: person?.isVerified === true,
+      consequences: {
+        agents: agents.map(({ id, name }) => ({ id, name })),
+        tokens: tokens.length,
+        grants: granted.length,
+      },
+    };
   };
 }

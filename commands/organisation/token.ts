@@ -9,7 +9,7 @@ import {
   sealedVerifier,
   verifierInClear,
 } from '../values/event-fields.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
+import { GatewayError, invalidField, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Scope } from '../values/scopes.ts';
 
@@ -143,15 +143,15 @@ function earlierEnd({ expires_at }: TokenTerms, wanted: string | undefined): str
   if (wanted === undefined || wanted === expires_at) return null;
   if (Date.parse(wanted) < Date.parse(expires_at)) return wanted;
   const message = 'A token can only be set to expire earlier; issue a new one instead.';
-  throw new GatewayError('invalid_request', message, {
-    details: { issues: [{ path: 'expires_at', code: 'too_big', message }] },
-  });
+  throw invalidField('expires_at', message, 'too_big');
 }
 
-/** For the tokens of an erased account. Adds nothing when it was forgotten. */
-export function forgetToken(state: TokenState): readonly Fact<TokenEvent>[] {
+/** For the tokens of an erased account; one that is valid is revoked first. Adds nothing when it was forgotten. */
+export function forgetToken(state: TokenState, now: Date): readonly Fact<TokenEvent>[] {
   if (state.terms === null) throw notFound('token');
-  return state.forgotten ? [] : [{ type: 'TokenForgotten', data: {} }];
+  if (state.forgotten) return [];
+  const isOver = Date.parse(state.terms.expires_at) <= now.getTime();
+  return [...(isOver ? [] : revokeToken(state)), { type: 'TokenForgotten', data: {} }];
 }
 
 interface TokenRequest {

@@ -57,6 +57,13 @@ export interface MemberEntry {
   readonly joinedAt: string;
   /** When the role was last given or changed. */
   readonly changedAt: string;
+  /** Each role whose rights the person has, and since when without a break. */
+  readonly heldSince: Readonly<Partial<Record<Role, HeldSince>>>;
+}
+
+export interface HeldSince {
+  readonly position: PositionText;
+  readonly at: string;
 }
 
 /** An invite that was neither ended nor carried out in full. */
@@ -247,6 +254,10 @@ export interface DirectoryState {
   readonly people: ReadonlyMap<string, PersonEntry>;
   /** By `<org_id>/<usr_id>`. Read through `membership.ts` only: a membership may not count at present. */
   readonly members: ReadonlyMap<string, MemberEntry>;
+  /** org id → ids of its people. */
+  readonly userIdsByOrg: ReadonlyMap<string, ReadonlySet<string>>;
+  /** person id → ids of the person's organisations. */
+  readonly orgIdsByUser: ReadonlyMap<string, ReadonlySet<string>>;
   readonly invites: ReadonlyMap<string, InviteEntry>;
   readonly agents: ReadonlyMap<string, AgentEntry>;
   readonly tokens: ReadonlyMap<string, TokenEntry>;

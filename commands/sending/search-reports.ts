@@ -44,8 +44,9 @@ export interface ReportSearches {
 }
 
 /**
- * Searches the next changes. False when a report has to wait: for the read models, or for the outcome of its own send. Throws
- * a `GatewayError` when the mail server or a store is unavailable.
+ * Searches every change up to `upTo`, in steps. False when it did not get there: the feed is behind the mirror, or a report has to
+ * wait for the read models or for the outcome of its own send. Throws a `GatewayError` when the mail server or a store is
+ * unavailable.
  */
 export async function searchReports(
   ports: Ports,
@@ -56,14 +57,29 @@ export async function searchReports(
   if (!mailbox) return true;
   const known = await ports.feed.changesAfter(mailboxId, { position: after, index: null });
   const last = known.upTo < upTo ? known.upTo : upTo;
-  const changes = known.changes.filter(({ position }) => position <= last);
-  const { some, searchedTo } = firstOf(changes, last);
+  let rest = known.changes.filter(({ position }) => position <= last);
+  for (let searchedTo: Position | null = null; searchedTo !== last;) {
+    const step = firstOf(rest, last);
+    if (!(await searchStep(ports, searches, mailbox, step))) return false;
+    rest = rest.slice(step.some.length);
+    searchedTo = step.searchedTo;
+  }
+  return last === upTo;
+}
+
+/** False when it has to be searched again. */
+async function searchStep(
+  ports: Ports,
+  searches: ReportSearches,
+  mailbox: MailboxEntry,
+  { some, searchedTo }: Step,
+): Promise<boolean> {
   const places = some.filter(isArrival).map((change) => placeOf(mailbox, change));
   const suspects = places.length === 0 ? [] : await searches.suspects(mailbox.number, places);
   if (suspects.length > 0 && !(await ports.readModels.waitFor(searchedTo, READ_MODEL_WITHIN_MS)))
     return false;
   for (const place of suspects) if (!(await searchOne(ports, searches, mailbox, place))) return false;
-  await searches.note(mailboxId, searchedTo);
+  await searches.note(mailbox.id, searchedTo);
   return true;
 }
 
@@ -75,16 +91,16 @@ const placeOf = (
   { folderNumber, uidValidity, uid }: ObservedChange,
 ): MessagePlace => ({ mailboxNumber: number, folderNumber, uidValidity, uid });
 
-interface First {
+interface Step {
   readonly some: readonly ObservedChange[];
   readonly searchedTo: Position;
 }
 
 /** Whole events: at least one, and no more than fit. */
-function firstOf(changes: readonly ObservedChange[], last: Position): First {
+function firstOf(changes: readonly ObservedChange[], last: Position): Step {
   const next = changes[MOST_PLACES];
   if (next === undefined) return { some: changes, searchedTo: last };
-  const whole = changes.filter(({ position }) => position < next.position);
+  const whole = changes.slice(0, MOST_PLACES).filter(({ position }) => position < next.position);
   const some = whole.length > 0 ? whole : changes.filter(({ position }) => position === next.position);
   return { some, searchedTo: some.at(-1)?.position ?? last };
 }

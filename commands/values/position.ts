@@ -1,6 +1,10 @@
 /** A place in `$all`: the commit position. Only compared, never used in arithmetic. */
 export type Position = bigint;
 
+/** The later one; null is before all. */
+export const laterOf = (a: Position | null, b: Position | null): Position | null =>
+  a === null || (b !== null && b > a) ? b : a;
+
 /** A place in the form for callers: the short id of its log, and the position there. */
 export const writePosition = (logId: string, position: Position): string => `${logId}-${String(position)}`;
 

@@ -31,6 +31,10 @@ export const ROLE_SCOPES: Readonly<Record<Role, readonly OrgScope[]>> = {
   auditor: ['org:read', 'mailboxes:read', 'approvals:read', 'deliveries:read', 'audit:read', 'audit:export'],
 };
 
+/** The role, and those that give nothing beyond it. */
+export const rolesWithin = (role: Role): readonly Role[] =>
+  ROLES.filter((each) => ROLE_SCOPES[each].every((scope) => ROLE_SCOPES[role].includes(scope)));
+
 /** Scopes that exist only in a person's stepped-up session, never in a token. */
 export const SESSION_ONLY_SCOPES: readonly Scope[] = ['approvals:decide', 'policy:manage'];
 

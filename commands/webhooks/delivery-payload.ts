@@ -5,6 +5,7 @@ import { keyInProgress } from '../kernel/idempotency.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { ListedDelivery } from '../ports/webhook-records.ts';
 import { ENDED_STATUSES, TRIGGERS } from '../values/webhook-event.ts';
+import { endpointOf } from './endpoint-payload.ts';
 
 export const DELIVERY_STATUSES = ['scheduled', 'in_flight', ...ENDED_STATUSES] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -74,12 +75,10 @@ const READ_WITHIN_MS = 1_000;
 
 /**
  * The delivery that an earlier request of the same Idempotency-Key made; null when it made none. Throws
- * `idempotency_in_progress` while the read model may lack it.
+ * `idempotency_in_progress` while the read model may lack it, `not_found` when its endpoint is out of the caller's mailboxes.
  */
-export async function deliveryOfKey(
-  { caller, ports }: Context,
-  deliveryId: string,
-): Promise<Delivery | null> {
+export async function deliveryOfKey(context: Context, deliveryId: string): Promise<Delivery | null> {
+  const { caller, ports } = context;
   const find = () => ports.webhookRecords.delivery(caller.org.id, deliveryId);
   let row = await find();
   if (row === null) {
@@ -87,5 +86,8 @@ export async function deliveryOfKey(
     if (!(await ports.readModels.waitFor(head, READ_WITHIN_MS))) throw keyInProgress(1);
     row = await find();
   }
-  return row && (await describeDelivery(ports, row));
+  if (row === null) return null;
+  // The endpoint may be out of the caller's reach by now.
+  if (caller.token.mailboxIds !== null) await endpointOf(context, row.endpointId);
+  return await describeDelivery(ports, row);
 }

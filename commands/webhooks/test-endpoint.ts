@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { WebhookResponse } from '../ports/webhook-port.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
+import { withPrefix } from '../values/ids.ts';
 import { TEST_EVENT_TYPE } from '../values/webhook-event.ts';
 import type { DeliveryEnded } from './delivery-events.ts';
 import { Delivery, deliveryOfKey, describeDelivery } from './delivery-payload.ts';
-import { endedEntry } from './ended-entry.ts';
+import { endedEntry, sealedExcerpt } from './ended-entry.ts';
 import type { EndpointState } from './endpoint.ts';
 import { EndpointId, endpointOf } from './endpoint-payload.ts';
 import { requestTarget } from './request-target.ts';
@@ -38,7 +39,7 @@ export const testWebhookEndpoint = defineCapability<z.output<typeof Input>, Deli
     if (target === null) throw notFound('webhook endpoint');
     const deliveryId = await context.claim('obx');
     // A request that ended before its outcome was recorded sends again, under the same webhook-id.
-    const eventId = deliveryId.replace(/^obx_/, 'evt_');
+    const eventId = withPrefix('evt', deliveryId);
     const timestamp = ports.clock.now().toISOString();
     const body = JSON.stringify({
       type: TEST_EVENT_TYPE,
@@ -70,8 +71,8 @@ export const endpointDisabled = (): GatewayError =>
     'The endpoint is disabled; set its status to active with PATCH first.',
   );
 
-async function outcomeOf({ ports }: Context, { createdBy }: EndpointState, response: WebhookResponse) {
-  const { status, startedAt, durationMs, httpStatus, error, excerpt } = response;
+async function outcomeOf({ ports }: Context, state: EndpointState, response: WebhookResponse) {
+  const { status, startedAt, durationMs, httpStatus, error } = response;
   return {
     status,
     failures: status === 'succeeded' ? 0 : 1,
@@ -79,8 +80,7 @@ async function outcomeOf({ ports }: Context, { createdBy }: EndpointState, respo
     duration_ms: durationMs,
     http_status: httpStatus,
     error: error === null ? null : { code: error },
-    response_excerpt:
-      excerpt === '' || createdBy === null ? null : await ports.personal.seal(createdBy, excerpt),
+    response_excerpt: await sealedExcerpt(ports, state, response),
   };
 }
 

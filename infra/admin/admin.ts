@@ -32,17 +32,26 @@ const USAGE = `Commands:
   npm run admin -- retry-parked [MODEL]
       Applies them again, by rebuilding their read model.`;
 
+type Option = 'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason' | 'role';
+
 interface Arguments {
   readonly config: Config;
   /** The arguments after the command. */
   readonly rest: readonly string[];
-  readonly values: Readonly<
-    Partial<Record<'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason' | 'role', string>>
-  >;
+  readonly values: Readonly<Partial<Record<Option, string>>>;
 }
 
 /** Returns null when the arguments do not fit the command. */
 type Command = (given: Arguments) => Promise<string> | null;
+
+/** The options of each command, as the usage names them; the others have none. */
+const OPTIONS: Readonly<Record<string, readonly Option[]>> = {
+  bootstrap: ['org', 'email', 'name', 'password-file'],
+  call: ['as'],
+  policy: ['org'],
+  person: ['role', 'name', 'org'],
+  resolve: ['reason'],
+};
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   bootstrap: ({ config, values }) => {
@@ -71,7 +80,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       : withCore(config, async (ports) =>
           (await import('./policy-command.ts')).policyCommand(ports, { file, org }),
         ),
-  person: ({ config, rest: [verb, address, ...others], values: { role, name, org, email = address } }) =>
+  person: ({ config, rest: [verb, email, ...others], values: { role, name, org } }) =>
     verb === undefined || email === undefined || others.length > 0
       ? null
       : withCore(config, async (ports) =>
@@ -105,7 +114,9 @@ async function main(args: readonly string[]): Promise<string> {
   if (help || name === 'help') return USAGE;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new Error(`There is no command ${name}.\n\n${USAGE}`);
-  const done = command({ config: loadConfig(process.env), rest, values: given });
+  const known: readonly string[] = OPTIONS[name] ?? [];
+  const fits = Object.keys(given).every((option) => known.includes(option));
+  const done = fits ? command({ config: loadConfig(process.env), rest, values: given }) : null;
   if (done === null) throw new Error(`The command ${name} takes other arguments.\n\n${USAGE}`);
   return await done;
 }

@@ -12,6 +12,9 @@ import { repeat } from '../concurrency/repeat.ts';
 /** Another process resumes tasks that take longer to end. */
 const END_WITHIN_MS = 10_000;
 
+/** A timer may end a moment early. */
+const TIMER_EARLY_MS = 2;
+
 /**
  * `later`: not done, retried after a growing pause. `held`: another process works on it; the next pass finds
  * it.
@@ -70,6 +73,8 @@ export class SweeperRun {
   readonly #backoff: KeyedBackoff;
   readonly #underWay = new Map<string, UnderWay>();
   readonly #wake = new WakeSignal();
+  /** Ends what wakes the loop for retries; null outside of `run`. */
+  #running: AbortSignal | null = null;
   /** Due tasks may remain for lack of room. */
   #hasMore = false;
   #caughtUpAt: number;
@@ -91,6 +96,7 @@ export class SweeperRun {
       wake.ring();
     };
     signal.addEventListener('abort', stop, { once: true });
+    this.#running = signal;
     await repeat({ name, everyMs, clock, log, signal, wake }, () => this.pass());
     await this.end();
   }
@@ -146,7 +152,7 @@ export class SweeperRun {
     const key = this.#sweeper.keyOf(task);
     const ended = this.#settle(key, task).then((outcome) => {
       this.#underWay.delete(key);
-      if (outcome === 'later' || outcome === 'failed') this.#backoff.failed(key);
+      if (outcome === 'later' || outcome === 'failed') void this.#retryIn(this.#backoff.failed(key));
       else {
         if (outcome === 'settled') this.#backoff.clear(key);
         // The read model may show it as due for a moment.
@@ -155,6 +161,14 @@ export class SweeperRun {
       if (this.#hasMore) this.#wake.ring();
     });
     this.#underWay.set(key, { mailboxId: this.#sweeper.mailboxOf?.(task), ended });
+  }
+
+  /** A pause shorter than that between passes would otherwise last until the next one. */
+  async #retryIn(ms: number): Promise<void> {
+    const signal = this.#running;
+    if (signal === null || ms >= this.#sweeper.everyMs) return;
+    await this.#parts.clock.sleep(ms + TIMER_EARLY_MS, signal);
+    this.#wake.ring();
   }
 
   async #settle(key: string, task: unknown): Promise<Outcome | 'failed'> {

@@ -21,7 +21,6 @@ import { type DueSend, listDueSends } from '../../projections/sends.ts';
 import { type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
-import { eraseWebhookLeftovers } from '../webhooks/webhook-leftovers.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
@@ -29,6 +28,7 @@ import { byPeople } from './people-sweepers.ts';
 import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
 import { type Outcome, row, type Sweeper, SweeperRun } from './run-sweeper.ts';
 import { systemMailSweepers } from './system-mail-sweepers.ts';
+import { webhookSweeper } from './webhook-sweeper.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -177,7 +177,6 @@ const byDrafts = (ports: Ports): readonly Sweeper[] => [
     keyOf: () => 'all',
     settle: async ({ now }) => {
       await ports.content.eraseExpired(now);
-      await eraseWebhookLeftovers(ports, now);
       return 'settled';
     },
   }),
@@ -226,6 +225,7 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byMailboxes(ports),
   ...systemMailSweepers(ports),
   departuresSweeper(ports),
+  webhookSweeper(ports),
 ];
 
 /** Calls its listener with every later change of rights. */

@@ -7,8 +7,6 @@ import { row, type Sweeper } from './run-sweeper.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-/** The key of an address is erased when its mail ends; what remains was interrupted. */
-const FORGOTTEN_WITHIN_MS = 24 * 60 * MINUTE;
 const MOST_LISTED = 100;
 
 export const systemMailSweepers = (ports: Ports): readonly Sweeper[] => [
@@ -21,13 +19,13 @@ export const systemMailSweepers = (ports: Ports): readonly Sweeper[] => [
     keyOf: ({ id }) => id,
     settle: ({ id }) => sendSystemMail(ports, id),
   }),
+  // The key of an address is erased when its mail ends; what remains was interrupted.
   row({
     name: 'system-mail-addresses',
     everyMs: MINUTE,
     atOnce: 4,
     pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
-    find: ({ now }) =>
-      listKeptAddresses(ports.sql, new Date(now.getTime() - FORGOTTEN_WITHIN_MS), MOST_LISTED),
+    find: ({ except }) => listKeptAddresses(ports.sql, except, MOST_LISTED),
     keyOf: ({ id }) => id,
     settle: async ({ id }) => {
       await forgetAddress(ports, id);

@@ -70,9 +70,12 @@ export class KeyedBackoff {
     this.#next.set(key, { failures, at: this.#clock.elapsedMs() + ms });
   }
 
-  failed(key: string): void {
+  /** Returns the pause in milliseconds. */
+  failed(key: string): number {
     const failures = (this.#next.get(key)?.failures ?? 0) + 1;
-    this.#next.set(key, { failures, at: this.#clock.elapsedMs() + pauseAfter(failures, this.#pauses) });
+    const ms = pauseAfter(failures, this.#pauses);
+    this.#next.set(key, { failures, at: this.#clock.elapsedMs() + ms });
+    return ms;
   }
 
   clear(key: string): void {

@@ -1,10 +1,7 @@
 /** What the gateway holds of a person, as a file, and the end of the account. */
 import { actionButton } from './action-button.js';
-import { ApiError } from './api.js';
-import { ask } from './dialog.js';
+import { askTyped } from './dialog.js';
 import { h } from './dom.js';
-import { field, textIn } from './fields.js';
-import { foreign } from './foreign-text.js';
 import { card } from './page-parts.js';
 import { deleteMe, exportMe } from './people-routes.js';
 import { saveAs } from './save-as.js';
@@ -43,22 +40,14 @@ export function endCard({ names, leave }) {
     tone: 'danger',
     problem,
     act: async () => {
-      const isDone = await ask({
+      const isDone = await askTyped({
         title: 'Delete your account?',
-        content: [
-          h('p', null, 'You leave every organisation. Your tokens end, and your agents are deleted. Your name and address are erased; it cannot be undone.'), // prettier-ignore
-          field('confirmed', ['Type ', foreign(email), ' to confirm'], {
-            autocomplete: 'off',
-            spellcheck: 'false',
-          }),
-        ],
+        about:
+          'You leave every organisation. Your tokens end, and your agents are deleted. Your name and address are erased; it cannot be undone.',
+        wanted: email,
         confirm: 'Delete account',
-        tone: 'danger',
         next: { last_owner: 'Make someone else an owner there first, or delete that organisation.' },
-        act: (form) => {
-          assertTyped(textIn(form, 'confirmed'), email);
-          return deleteMe();
-        },
+        act: deleteMe,
       });
       if (isDone) leave('Your account is deleted.');
     },
@@ -70,14 +59,4 @@ export function endCard({ names, leave }) {
     end,
     problem,
   );
-}
-
-/**
- * Throws `ApiError` unless it is typed as it stands there.
- * @param {string} typed
- * @param {string} wanted
- */
-export function assertTyped(typed, wanted) {
-  if (typed.trim().toLowerCase() === wanted.toLowerCase()) return;
-  throw new ApiError('not_confirmed', 'That is not what stands there. Nothing was done.');
 }

@@ -2,7 +2,8 @@
 import { actionButton } from './action-button.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
-import { foreign } from './foreign-text.js';
+import { foreign, foreignPlain } from './foreign-text.js';
+import { whenChanged } from './live-list.js';
 import { card } from './page-parts.js';
 import { endAllSessions, endSession, listSessions } from './people-routes.js';
 import { pastTime } from './times.js';
@@ -12,7 +13,6 @@ import { pastTime } from './times.js';
 export class SessionsCard {
   /** @type {import('./main.js').ViewContext} */
   #context;
-  #drawn = '';
   #problem = h('div', { 'aria-live': 'assertive' });
   #rows = h('ul', { class: 'plain-list sessions', 'aria-labelledby': 'sessions' });
 
@@ -41,21 +41,18 @@ export class SessionsCard {
   }
 
   async refresh() {
-    const sessions = await listSessions(this.#context.signal);
-    const signature = JSON.stringify(sessions);
-    if (signature === this.#drawn) return;
-    this.#drawn = signature;
-    const focused = document.activeElement?.closest('li')?.getAttribute('data-id');
-    this.#rows.replaceChildren(...sessions.map((session) => this.#row(session)));
-    const row = [...this.#rows.children].find((each) => each.getAttribute('data-id') === focused);
-    if (focused != null) row?.querySelector('button')?.focus();
+    this.#draw(await listSessions(this.#context.signal));
   }
+
+  #draw = whenChanged((/** @type {OpenSession[]} */ sessions) => {
+    this.#rows.replaceChildren(...sessions.map((session) => this.#row(session)));
+  });
 
   /** @param {OpenSession} session */
   #row({ id, is_current: isCurrent, device, ip, started_at: startedAt, last_used_at: usedAt }) {
     const where = device ?? 'Unknown device';
     const end = actionButton('End', {
-      about: `the session on ${where}`,
+      about: `the session on ${foreignPlain(where)}`,
       problem: this.#problem,
       act: async () => {
         await endSession(id);

@@ -48,7 +48,7 @@ const ADDRESS = {
     label: 'Not verified',
     tone: 'ask',
     path: QUESTION,
-    about: 'Open the link that was sent to it.',
+    about: 'Open the link that verifies it.',
   },
 };
 

@@ -1,10 +1,7 @@
-/** The REST routes of agents, tokens and members, with their types (`contract.md` 17). */
-import { call } from './api.js';
+/** The REST routes of agents and tokens, with their types (`contract.md` 17). */
+import { all, call } from './api.js';
 
-/** @import { Page } from './payloads.d.ts' */
 /** @import { Agent, IssuedToken, NewToken, Token } from './setup-payloads.d.ts' */
-
-const MOST = '?limit=200';
 
 /** @param {string} id */
 const agentPath = (id) => `/agents/${encodeURIComponent(id)}`;
@@ -12,11 +9,11 @@ const agentPath = (id) => `/agents/${encodeURIComponent(id)}`;
 const tokenPath = (id) => `/tokens/${encodeURIComponent(id)}`;
 
 /**
- * Those of this person; for owners and admins those of the organisation. The newest 200.
+ * Those of this person; for owners and admins those of the organisation.
  * @param {AbortSignal} [signal]
- * @returns {Promise<Page<Agent>>}
+ * @returns {Promise<Agent[]>}
  */
-export const listAgents = (signal) => call('GET', `/agents${MOST}`, signal === undefined ? {} : { signal });
+export const listAgents = (signal) => all('/agents', signal);
 
 /**
  * @param {string} id
@@ -48,11 +45,11 @@ export const changeAgent = (id, body, key) => call('PATCH', agentPath(id), { bod
 export const deleteAgent = (id, key) => call('DELETE', agentPath(id), { key });
 
 /**
- * Those of this person and of their agents; for owners and admins those of the organisation. The newest 200.
+ * Those of this person and of their agents; for owners and admins those of the organisation.
  * @param {AbortSignal} [signal]
- * @returns {Promise<Page<Token>>}
+ * @returns {Promise<Token[]>}
  */
-export const listTokens = (signal) => call('GET', `/tokens${MOST}`, signal === undefined ? {} : { signal });
+export const listTokens = (signal) => all('/tokens', signal);
 
 /**
  * @param {string} id

@@ -24,7 +24,7 @@ export async function agentListView({ names, signal }) {
   const list = await liveList({
     signal,
     label: 'Agents',
-    load: async () => (await listAgents(signal)).items,
+    load: () => listAgents(signal),
     rowOf: (agent) =>
       entryRow({
         id: agent.id,
@@ -104,7 +104,7 @@ export const agentNewView = () =>
  */
 export async function agentView({ names, signal }, id) {
   const [first] = await Promise.all([readAgent(id, signal), names.learnPrincipals(signal)]);
-  const actions = new PageActions(signal, NEXT);
+  const actions = new PageActions(NEXT);
   const head = h('div', { class: 'webhook-head' });
   const now = () => readAgent(id, signal);
   /** @param {boolean} isDone */
@@ -113,7 +113,7 @@ export async function agentView({ names, signal }, id) {
     head.replaceChildren(...headOf(await now(), names));
     return null;
   };
-  const tokens = async () => (await listTokens(signal)).items.filter(({ principal }) => principal.id === id);
+  const tokens = async () => (await listTokens(signal)).filter(({ principal }) => principal.id === id);
   const list = await liveList({
     signal,
     label: 'Tokens of the agent',

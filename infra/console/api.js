@@ -1,7 +1,7 @@
 /** Calls the REST API. Errors are thrown as `ApiError` with the gateway's message. */
 import { session } from './session.js';
 
-/** @import { ErrorBody, Issue } from './payloads.d.ts' */
+/** @import { ErrorBody, Issue, Page } from './payloads.d.ts' */
 
 /** Relative to the page, for a gateway below a path of a larger site. */
 const ROOT = new URL('api/v1', document.baseURI).href;
@@ -80,11 +80,13 @@ export async function download(path, signal) {
  * @returns {Promise<T>}
  */
 async function inSession(act) {
+  const bearer = session.token;
   try {
     return await reachable(act);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (SIGNED_OUT.includes(error.code)) session.end();
+    // A late answer to the bearer of an earlier session says nothing of this one.
+    if (SIGNED_OUT.includes(error.code) && session.token === bearer) session.end();
     if (error.code !== 'step_up_required') throw error;
     await stepUp();
     return await reachable(act);
@@ -160,6 +162,41 @@ function errorOf(answer, status) {
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
   });
 }
+
+const LARGEST_PAGE = 200;
+const MOST_PAGES = 25;
+
+/**
+ * Every item of a list that is short as a rule; a longer one is read page by page. Throws `ApiError`.
+ * @template Item
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ * @param {Record<string, string>} [wanted]
+ * @returns {Promise<Item[]>}
+ */
+export async function all(path, signal, wanted = {}) {
+  /** @type {Item[]} */
+  const items = [];
+  /** @type {Record<string, string>} */
+  let from = {};
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const query = new URLSearchParams({ limit: String(LARGEST_PAGE), ...wanted, ...from });
+    /** @type {Page<Item>} */
+    const answer = await pageOf(`${path}?${query.toString()}`, signal);
+    items.push(...answer.items);
+    if (answer.page.next_cursor === null) return items;
+    from = { cursor: answer.page.next_cursor };
+  }
+  return items;
+}
+
+/**
+ * @template Item
+ * @param {string} path
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<Page<Item>>}
+ */
+const pageOf = (path, signal) => call('GET', path, signal === undefined ? {} : { signal });
 
 /** An idempotency key for one action of a person; it is reused when the call is repeated. */
 export const newKey = () =>

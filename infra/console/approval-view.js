@@ -10,6 +10,7 @@ import { warningsSection } from './approval-warnings.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { foreignPlain, foreign, foreignLines } from './foreign-text.js';
+import { backTo } from './page-parts.js';
 import { monitorApprovals, readApproval, readOperation, readPreview } from './routes.js';
 import { pastTime } from './times.js';
 import { STATUSES, whatHappens, badge } from './wording.js';
@@ -69,7 +70,7 @@ class ApprovalPage {
 
   get content() {
     return [
-      h('p', { class: 'back' }, h('a', { href: '#/approvals' }, '← Approvals')),
+      backTo('#/approvals', 'Approvals'),
       this.#problem,
       this.#head,
       h('div', { class: 'approval-page' }, this.#about, this.#decision, this.#trail),

@@ -4,6 +4,7 @@ import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { answerSection, msText, requestSection } from './exchange.js';
 import { keepFresh } from './keep-fresh.js';
+import { backTo, fact } from './page-parts.js';
 import { readDelivery, readEndpoint, replayDelivery } from './routes.js';
 import { countdown, exactTime } from './times.js';
 import { DELIVERY_STATUSES, deliveryBadge, hasEnded, NEXT, triggerOf } from './webhook-wording.js';
@@ -45,11 +46,10 @@ export async function deliveryView({ names, signal, announce }, id) {
     [delivery, next] = [now, after];
     draw();
   });
-  const route = endpoint === null ? '#/webhooks' : `#/webhooks/${endpoint.id}`;
   return {
     title: `Delivery of ${delivery.event_type}`,
     content: [
-      h('p', { class: 'back' }, h('a', { href: route }, endpoint === null ? '← Webhooks' : '← Endpoint')),
+      endpoint === null ? backTo('#/webhooks', 'Webhooks') : backTo(`#/webhooks/${endpoint.id}`, 'Endpoint'),
       stale,
       h('div', { class: 'heading' }, heading, actions),
       failed,
@@ -108,10 +108,6 @@ function replayButton(delivery, problem) {
  */
 function factsSection(delivery, next) {
   const { started_at: startedAt, due_at: dueAt, duration_ms: duration, replay_of: source } = delivery;
-  const fact = (/** @type {string} */ name, /** @type {import('./payloads.d.ts').Child} */ value) => [
-    h('dt', null, name),
-    h('dd', null, value),
-  ];
   return h(
     'section',
     { class: 'card', 'aria-label': 'About this delivery' },

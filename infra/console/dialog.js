@@ -1,7 +1,9 @@
 /** A modal question. The browser's dialog traps and restores the focus; Escape cancels. */
+import { ApiError } from './api.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
-import { selectPassword } from './fields.js';
+import { field, selectPassword, textIn } from './fields.js';
+import { foreign } from './foreign-text.js';
 
 /**
  * @typedef {object} Question
@@ -70,3 +72,27 @@ export function ask({ title, content, confirm, tone = 'primary', next = {}, act 
     });
   });
 }
+
+/**
+ * Asks before something that cannot be undone, or hardly: the person types what it is about.
+ * @param {Omit<Question, 'content' | 'tone' | 'act'> & { about: string, wanted: string, act: (typed: string) => Promise<unknown> }} question
+ * @returns {Promise<boolean>}
+ */
+export const askTyped = ({ about, wanted, act, ...question }) =>
+  ask({
+    ...question,
+    content: [
+      h('p', null, about),
+      field('confirmed', ['Type ', foreign(wanted), ' to confirm'], {
+        autocomplete: 'off',
+        spellcheck: 'false',
+      }),
+    ],
+    tone: 'danger',
+    act: async (form) => {
+      const typed = textIn(form, 'confirmed').trim();
+      if (typed.toLowerCase() !== wanted.toLowerCase())
+        throw new ApiError('not_confirmed', 'That is not what stands there. Nothing was done.');
+      await act(typed);
+    },
+  });

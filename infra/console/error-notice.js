@@ -5,7 +5,7 @@ import { foreign } from './foreign-text.js';
 
 /** @type {Readonly<Record<string, string>>} */
 const NEXT = {
-  email_unverified: 'Open the link that was sent to your address. Your account page has it sent again.',
+  email_unverified: 'Open the link that verifies your address. Your account page has it sent again.',
   insufficient_scope: 'Your role does not include this. Ask an owner or admin of the organisation.',
   not_an_approver: 'Someone with the role named in the policy has to decide.',
   self_approval_forbidden: 'It was requested in your name, so someone else has to decide.',

@@ -9,3 +9,12 @@ export const installation = {
   /** Whether the gateway can send mail of its own; otherwise its links go to the operator's log. */
   hasSystemMail: told('system-mail') === 'on',
 };
+
+/**
+ * What is told of a link that the gateway sends to somebody; without mail of its own it tells where the link is instead.
+ * @template Told
+ * @param {Told} mailed
+ * @param {Told | string} [otherwise]
+ */
+export const byMail = (mailed, otherwise = 'The link is in the log of the gateway; ask its operator.') =>
+  installation.hasSystemMail ? mailed : otherwise;

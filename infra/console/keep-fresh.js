@@ -4,6 +4,7 @@ import { errorNotice } from './error-notice.js';
 import { session } from './session.js';
 
 const REFRESH_MS = 4_000;
+const FOLLOW_MS = 1_500;
 
 /**
  * Polls until the view is left, but not while the page is hidden unless asked to; immediately when it becomes visible. A
@@ -33,4 +34,23 @@ export function keepFresh(signal, problem, refresh, { atOnce = false, alsoHidden
   signal.addEventListener('abort', () => {
     clearInterval(timer);
   });
+}
+
+/**
+ * Looks until it is over or the signal is aborted, but not while the page is hidden. A failure is shown and tried again.
+ * @param {() => Promise<boolean>} look resolves with whether it is over
+ * @param {{ signal: AbortSignal, problem: HTMLElement }} place
+ */
+export function follow(look, { signal, problem }) {
+  const turn = async () => {
+    try {
+      const isOver = document.visibilityState === 'visible' && (await look());
+      problem.replaceChildren();
+      if (isOver) return;
+    } catch (error) {
+      if (!signal.aborted) problem.replaceChildren(errorNotice(error, { role: null, isRetried: true }));
+    }
+    if (!signal.aborted) setTimeout(() => void turn(), FOLLOW_MS);
+  };
+  void turn();
 }

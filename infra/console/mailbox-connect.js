@@ -13,7 +13,7 @@ import { LOGIN_OF, NEXT } from './mailbox-wording.js';
 
 /**
  * Two forms, one after the other. `onMade` gets the mailbox, once it exists.
- * @param {{ beside?: Child, onMade: (mailbox: Mailbox) => void }} options
+ * @param {{ beside?: Child, onMade: (mailbox: Mailbox) => Promise<void> }} options
  */
 export function connectForms({ beside = null, onMade }) {
   const place = h('div');
@@ -57,15 +57,15 @@ export function connectForms({ beside = null, onMade }) {
       place.querySelector('input')?.focus();
     };
     place.replaceChildren(detailsForm({ email, found, again, onMade }));
-    const first = found.source === 'none' ? '[name=imap_host]' : '[name=mail_password]';
-    const field = place.querySelector(first);
-    if (field instanceof HTMLElement) field.focus();
+    const signIn = place.querySelector('[name=sign_in_with]:checked, [name=mail_password]');
+    const first = found.source === 'none' ? place.querySelector('[name=imap_host]') : signIn;
+    if (first instanceof HTMLElement) first.focus();
   };
   askAddress('');
   return place;
 }
 
-/** @param {{ email: string, found: Discovery, again: () => void, onMade: (mailbox: Mailbox) => void }} options */
+/** @param {{ email: string, found: Discovery, again: () => void, onMade: (mailbox: Mailbox) => Promise<void> }} options */
 function detailsForm({ email, found, again, onMade }) {
   const keyOf = keyPerRequest();
   return formOf(
@@ -92,7 +92,7 @@ function detailsForm({ email, found, again, onMade }) {
       act: async (values) => {
         const auth = signInWith(values);
         const body = { email, imap: hostsIn(values, 'imap'), smtp: hostsIn(values, 'smtp'), auth };
-        onMade(await createMailbox(body, keyOf(body)));
+        await onMade(await createMailbox(body, keyOf(body)));
       },
     },
   );

@@ -3,7 +3,8 @@ import { keyPerRequest, newKey } from './api.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
 import { field, selectField, textIn } from './fields.js';
-import { foreign } from './foreign-text.js';
+import { foreign, foreignPlain } from './foreign-text.js';
+import { whenChanged } from './live-list.js';
 import { changeGrant, endGrant, giveGrant, listGrants } from './mailbox-routes.js';
 import { NEXT } from './mailbox-wording.js';
 import { exactTime } from './times.js';
@@ -20,7 +21,6 @@ export class GrantList {
   #names;
   #do;
   #signal;
-  #shown = '';
 
   /**
    * @param {Pick<Mailbox, 'id' | 'email'>} mailbox
@@ -45,20 +45,21 @@ export class GrantList {
   }
 
   async refresh() {
-    const { items } = await listGrants(this.#mailbox.id, this.#signal);
-    const signature = JSON.stringify(items);
-    if (signature === this.#shown) return;
-    this.#shown = signature;
-    this.#rows.replaceChildren(...items.map((grant) => this.#rowOf(grant)));
+    this.#draw(await listGrants(this.#mailbox.id, this.#signal));
   }
+
+  #draw = whenChanged((/** @type {Grant[]} */ grants) => {
+    this.#rows.replaceChildren(...grants.map((grant) => this.#rowOf(grant)));
+  });
 
   /** @param {Grant} grant */
   #rowOf(grant) {
-    const { principal, scopes, folder_roles: roles, expires_at: until } = grant;
+    const { id, principal, scopes, folder_roles: roles, expires_at: until } = grant;
     const name = this.#names.nameOf(principal.id);
+    const about = `the grant of ${foreignPlain(name)}`;
     return h(
       'li',
-      { class: 'entry' },
+      { class: 'entry', 'data-id': id },
       h(
         'div',
         { class: 'entry-what' },
@@ -70,14 +71,8 @@ export class GrantList {
       h(
         'div',
         { class: 'entry-state toolbar' },
-        labelled(
-          this.#do.button('Change…', 'plain', () => this.#change(grant)),
-          `Change the grant of ${name}…`,
-        ),
-        labelled(
-          this.#do.button('End…', 'danger', () => this.#end(grant)),
-          `End the grant of ${name}…`,
-        ),
+        this.#do.button('Change…', 'plain', () => this.#change(grant), about),
+        this.#do.button('End…', 'danger', () => this.#end(grant), about),
       ),
     );
   }
@@ -94,7 +89,7 @@ export class GrantList {
       confirm: 'Give the grant',
       next: { ...NEXT, conflict: 'There is a grant already. Change that one.' },
       act: (form) => {
-        const body = { principal_id: textIn(form, 'principal_id'), ...termsIn(form) };
+        const body = { principal_id: textIn(form, 'principal_id'), ...termsIn(form, null) };
         return giveGrant(this.#mailbox.id, body, keyOf(body));
       },
     });
@@ -114,7 +109,7 @@ export class GrantList {
       confirm: 'Change the grant',
       next: NEXT,
       act: (form) => {
-        const body = termsIn(form);
+        const body = termsIn(form, grant.expires_at);
         return changeGrant(grant, body, keyOf(body));
       },
     });
@@ -144,34 +139,33 @@ export class GrantList {
 
   /** @param {boolean} isDone */
   async #after(isDone) {
-    if (isDone) await this.refresh();
-    return isDone ? null : undefined;
+    if (!isDone) return undefined;
+    // It may be the grant of this person.
+    await Promise.all([this.refresh(), this.#names.refresh()]);
+    return null;
   }
 }
 
-/**
- * @param {HTMLElement} button
- * @param {string} label
- */
-function labelled(button, label) {
-  button.setAttribute('aria-label', label);
-  return button;
-}
+/** @param {string | null} until */
+const dayOf = (until) => until?.slice(0, 10) ?? '';
 
 /** @param {string | null} until */
 const endField = (until) =>
   field(
     'ends',
     'Ends on',
-    { type: 'date', required: false, value: until?.slice(0, 10) ?? null },
+    { type: 'date', required: false, value: dayOf(until) },
     'Optional; at the end of that day, UTC.',
   );
 
 /**
+ * What was changed: an end on the same day keeps its time.
  * @param {FormData} form
+ * @param {string | null} until when it ends now
  * @returns {GrantTerms}
  */
-function termsIn(form) {
+function termsIn(form, until) {
   const ends = textIn(form, 'ends');
+  if (ends === dayOf(until)) return presetIn(form);
   return { ...presetIn(form), expires_at: ends === '' ? null : `${ends}T23:59:59Z` };
 }

@@ -19,11 +19,11 @@ export async function mailboxListView({ names, signal }) {
     signal,
     label: 'Mailboxes',
     load: async () => {
-      const [{ items }, removed] = await Promise.all([
+      const [connected, removed] = await Promise.all([
         listMailboxes(signal),
-        manages ? listRemovedMailboxes(signal) : { items: [] },
+        manages ? listRemovedMailboxes(signal) : [],
       ]);
-      return [...items, ...removed.items];
+      return [...connected, ...removed];
     },
     rowOf,
     empty: () =>
@@ -76,8 +76,8 @@ export function mailboxNewView({ names }) {
   const route = '#/mailboxes';
   const forms = connectForms({
     beside: cancelTo(route),
-    onMade: ({ id, email }) => {
-      names.learn({ [id]: email });
+    onMade: async ({ id }) => {
+      await names.refresh();
       location.hash = `${route}/${id}?new=1`;
     },
   });

@@ -1,20 +1,14 @@
-/** The REST routes of mailboxes and their grants, with their types (`contract.md` 17). */
-import { call } from './api.js';
+/** The REST routes of mailboxes, their grants and the audit trail, with their types (`contract.md` 17). */
+import { all, call } from './api.js';
 
 /** @import { AuditLine, Page } from './payloads.d.ts' */
 /** @import { ConnectionTest, Discovery, Folder, Grant, GrantTerms, Mailbox, MailboxChange, NewMailbox, ProviderAuthorization, ProviderLogin } from './setup-payloads.d.ts' */
-
-/** As many as one answer holds. */
-const MOST = '200';
 
 /**
  * @param {string} id
  * @param {string} [rest]
  */
 const mailboxPath = (id, rest = '') => `/mailboxes/${encodeURIComponent(id)}${rest}`;
-
-/** @param {Record<string, string>} [query] */
-const mostOf = (query = {}) => `?${new URLSearchParams({ limit: MOST, ...query }).toString()}`;
 
 /**
  * @param {string} email
@@ -23,20 +17,18 @@ const mostOf = (query = {}) => `?${new URLSearchParams({ limit: MOST, ...query }
 export const discoverMailbox = (email) => call('POST', '/mailboxes/autodiscovery', { body: { email } });
 
 /**
- * The newest 200.
+ * Those that this person may list, the newest first.
  * @param {AbortSignal} [signal]
- * @returns {Promise<Page<Mailbox>>}
+ * @returns {Promise<Mailbox[]>}
  */
-export const listMailboxes = (signal) =>
-  call('GET', `/mailboxes${mostOf()}`, signal === undefined ? {} : { signal });
+export const listMailboxes = (signal) => all('/mailboxes', signal);
 
 /**
  * Those that can still be restored.
  * @param {AbortSignal} signal
- * @returns {Promise<Page<Mailbox>>}
+ * @returns {Promise<Mailbox[]>}
  */
-export const listRemovedMailboxes = (signal) =>
-  call('GET', `/mailboxes${mostOf({ removed: 'true' })}`, { signal });
+export const listRemovedMailboxes = (signal) => all('/mailboxes', signal, { removed: 'true' });
 
 /**
  * @param {string} id
@@ -102,10 +94,9 @@ export const listFolders = (id, signal) => call('GET', mailboxPath(id, '/folders
 /**
  * @param {string} mailboxId
  * @param {AbortSignal} signal
- * @returns {Promise<Page<Grant>>}
+ * @returns {Promise<Grant[]>}
  */
-export const listGrants = (mailboxId, signal) =>
-  call('GET', mailboxPath(mailboxId, `/grants${mostOf()}`), { signal });
+export const listGrants = (mailboxId, signal) => all(mailboxPath(mailboxId, '/grants'), signal);
 
 /**
  * @param {string} mailboxId

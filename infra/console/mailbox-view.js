@@ -38,6 +38,8 @@ class MailboxPage {
   #grants = null;
   /** @type {readonly Folder[]} */
   #folders = [];
+  /** The roles of folders for which they were read. */
+  #foldersOf = '';
   #drawn = '';
   /** What the buttons depend on: they stay as they are while it does, as one of them may be in use. */
   #offered = '';
@@ -55,7 +57,7 @@ class MailboxPage {
     this.#context = context;
     this.#mailbox = mailbox;
     const { names, signal } = context;
-    this.#do = new PageActions(signal, NEXT);
+    this.#do = new PageActions(NEXT);
     if (names.may('mailboxes:grants'))
       this.#grants = new GrantList(mailbox, { names, signal, actions: this.#do });
   }
@@ -75,11 +77,7 @@ class MailboxPage {
   /** @param {URLSearchParams} query */
   async open(query) {
     const { names, signal } = this.#context;
-    const { id, state } = this.#mailbox;
-    if (names.holds('folders:read', id) && (state === 'connected' || state === 'syncing'))
-      this.#folders = (await listFolders(id, signal)).items;
-    this.#draw();
-    await this.#grants?.refresh();
+    await this.#show();
     keepFresh(signal, this.#stale, () => this.#refresh());
     const button = query.has('authorize')
       ? this.#authorizeButton()
@@ -91,12 +89,28 @@ class MailboxPage {
 
   async #refresh() {
     this.#mailbox = await readMailbox(this.#mailbox.id, this.#context.signal);
+    await this.#show();
+  }
+
+  async #show() {
+    await this.#readFolders();
     this.#draw();
     await this.#grants?.refresh();
   }
 
+  /** Once they can be read, and again when others have a role. */
+  async #readFolders() {
+    const { names, signal } = this.#context;
+    const { id, state, folder_roles: roles } = this.#mailbox;
+    const wanted = JSON.stringify(roles);
+    if (wanted === this.#foldersOf || !names.holds('folders:read', id)) return;
+    if (state !== 'connected' && state !== 'syncing') return;
+    this.#folders = (await listFolders(id, signal)).items;
+    this.#foldersOf = wanted;
+  }
+
   #draw() {
-    const signature = JSON.stringify(this.#mailbox);
+    const signature = JSON.stringify([this.#mailbox, this.#folders]);
     if (signature === this.#drawn) return;
     this.#drawn = signature;
     const mailbox = this.#mailbox;

@@ -20,7 +20,6 @@ export const NEXT = {
   operation_unsupported:
     'The operator has not registered this gateway with the provider. Use an app password instead, or ask the operator.',
   insufficient_scope: 'Your role does not include this. Ask an owner or admin of the organisation.',
-  email_unverified: 'Open the link that was sent to your address, then sign in again.',
 };
 
 /** @type {Readonly<Record<MailboxState, StatusWords>>} */

@@ -6,10 +6,11 @@ import { doorAt } from './doors.js';
 import { errorNotice, mayPass } from './error-notice.js';
 import { AFTER_WRONG_TRIES, passwordField, textIn } from './fields.js';
 import { headerBefore, headerOf, headerOfDeleted } from './header.js';
+import { follow } from './keep-fresh.js';
 import { linkView, takeLink } from './links.js';
 import { Names } from './names.js';
 import { deletedOrganisationView } from './organisation-deleted-view.js';
-import { HOME, pageAt, viewAt } from './pages.js';
+import { HOME, isHome, pageAt, viewAt } from './pages.js';
 import { readMe } from './people-routes.js';
 import { confirmPassword, endThisSession, readSession } from './routes.js';
 import { session, watchIdle } from './session.js';
@@ -78,7 +79,7 @@ async function show() {
  * @returns {View}
  */
 function failure(error) {
-  const { label, back = `All ${label.toLowerCase()}`, route, next } = pageAt(location.hash);
+  const { label, back = `All ${label.toLowerCase()}`, route, next } = pageAt(location.hash, names);
   return {
     title: 'Something went wrong',
     content: [
@@ -113,6 +114,7 @@ async function viewFor(signal) {
   }
   if (session.token === null) return signedOut();
   if (doorAt(location.hash) !== null) history.replaceState(null, '', HOME);
+  const areNew = names === null;
   try {
     names ??= await learnNames();
   } catch (error) {
@@ -124,7 +126,7 @@ async function viewFor(signal) {
     return await viewAt({ names, signal, announce, reload, leave: leaveSaying }, location.hash);
   } catch (error) {
     // The role may have changed since the names were learned.
-    if (hasCode(error, 'insufficient_scope')) drawBar((names = await learnNames()));
+    if (!areNew && hasCode(error, 'insufficient_scope')) drawBar((names = await learnNames()));
     throw error;
   }
 }
@@ -135,13 +137,29 @@ async function viewFor(signal) {
  */
 const hasCode = (error, code) => error instanceof ApiError && error.code === code;
 
-/** Learns who is signed in and where, and counts what waits for them from then on. */
+/** Learns who is signed in and where; beside the first view how far they are, and from then on what waits for them. */
 async function learnNames() {
   const learned = await Names.load();
   forgetNames();
   knowing = new AbortController();
   countWaiting(learned, knowing.signal);
+  learnRoad(learned, knowing.signal);
   return learned;
+}
+
+/**
+ * @param {Names} whose
+ * @param {AbortSignal} signal
+ */
+function learnRoad(whose, signal) {
+  const look = async () => {
+    if (!(await whose.learnRoad(signal)) || link !== null) return true;
+    if (isHome(location.hash)) void show();
+    else drawBar(whose);
+    return true;
+  };
+  // The view shows its own problem with the same gateway.
+  follow(look, { signal, problem: h('div') });
 }
 
 function forgetNames() {

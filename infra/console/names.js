@@ -1,5 +1,6 @@
 /** The signed-in person, and the names of ids that answers have provided; an unknown id is shown itself. */
 import { listAgents } from './agent-routes.js';
+import { foreignPlain } from './foreign-text.js';
 import { listMembers, readMe } from './people-routes.js';
 import { readIdentity, readSession } from './routes.js';
 import { isRoadDone } from './start-road.js';
@@ -24,7 +25,7 @@ export class Names {
   /** @type {readonly (readonly [id: string, name: string])[]} */
   #members = [];
   /** Whether an agent works here already; otherwise getting started is the first page of those who can do it. */
-  isRoadDone = true;
+  isRoadDone;
 
   /**
    * @param {Session} session
@@ -37,13 +38,23 @@ export class Names {
     this.#identity = identity;
     this.#names.set(session.user.id, session.user.name);
     for (const { id, email } of identity.mailboxes) this.#names.set(id, email);
+    // Until `learnRoad`: whoever has a mailbox is past the beginning.
+    this.isRoadDone = !this.may('mailboxes:manage') || identity.mailboxes.length > 0;
   }
 
   static async load() {
     const [session, identity, me] = await Promise.all([readSession(), readIdentity(), readMe()]);
-    const names = new Names(session, identity, me);
-    if (names.may('mailboxes:manage')) names.isRoadDone = await isRoadDone();
-    return names;
+    return new Names(session, identity, me);
+  }
+
+  /**
+   * Reads how far the road is. Resolves with whether it is otherwise than it was taken to be. Throws `ApiError`.
+   * @param {AbortSignal} signal
+   */
+  async learnRoad(signal) {
+    const taken = this.isRoadDone;
+    if (this.may('mailboxes:manage')) this.isRoadDone = await isRoadDone(signal);
+    return this.isRoadDone !== taken;
   }
 
   /** Reads again what this person may do, after a change of it. */
@@ -61,9 +72,9 @@ export class Names {
       listAgents(signal),
       this.may('members:manage') ? listMembers(signal) : [],
     ]);
-    this.#agents = agents.items.map(({ id, name }) => [id, name]);
-    this.#members = members.map(({ id, name }) => [id, name]);
-    for (const [id, name] of [...this.#agents, ...this.#members]) this.#names.set(id, name);
+    for (const { id, name } of [...agents, ...members]) this.#names.set(id, name);
+    this.#agents = agents.map(({ id, name }) => [id, foreignPlain(name)]);
+    this.#members = members.map(({ id, name }) => [id, foreignPlain(name)]);
   }
 
   /**
@@ -72,19 +83,20 @@ export class Names {
    */
   principals() {
     const { id, name } = this.session.user;
-    const members = this.#members.length > 0 ? this.#members : [/** @type {const} */ ([id, name])];
+    const members =
+      this.#members.length > 0 ? this.#members : [/** @type {const} */ ([id, foreignPlain(name)])];
     return [
       ...this.#agents.map(([agent, label]) => /** @type {const} */ ([agent, `${label} (agent)`])),
       ...members,
     ];
   }
 
-  /** The agents, as `learnPrincipals` read them. */
+  /** The agents, as `learnPrincipals` read them, each as the label of a choice. */
   get agents() {
     return this.#agents;
   }
 
-  /** The members, as `learnPrincipals` read them; empty without the right to see them. */
+  /** The members, likewise; empty without the right to see them. */
   get members() {
     return this.#members;
   }

@@ -7,7 +7,10 @@ import { foreignPlain } from './foreign-text.js';
 
 const KEY = 'mailbox-gateway.notifications';
 
-const isPossible = () => isSecureContext && 'Notification' in window;
+/** Where only a service worker may show them, as in Chrome for Android: known once one was refused. */
+let isRefused = false;
+
+const isPossible = () => isSecureContext && 'Notification' in window && !isRefused;
 const isOn = () =>
   isPossible() && Notification.permission === 'granted' && localStorage.getItem(KEY) === 'on';
 
@@ -19,12 +22,28 @@ export function notify({ id, action, requester, names }) {
   if (!isOn()) return;
   const who = foreignPlain(names[requester.id] ?? requester.id);
   const body = `${who} asks ${ASKS[action] ?? 'to act on messages'}.`;
-  const shown = new Notification('An approval waits for you', { body, tag: id });
-  shown.addEventListener('click', () => {
+  const shown = newNotification('An approval waits for you', { body, tag: id });
+  shown?.addEventListener('click', () => {
     focus();
     location.hash = `#/approvals/${id}`;
     shown.close();
   });
+}
+
+/**
+ * Null where the browser refuses them to pages; they are then off.
+ * @param {string} title
+ * @param {NotificationOptions} options
+ */
+function newNotification(title, options) {
+  try {
+    return new Notification(title, options);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    isRefused = true;
+    localStorage.setItem(KEY, 'off');
+    return null;
+  }
 }
 
 /** Offers them where they could be turned on and are not. */
@@ -42,13 +61,16 @@ export const notificationOffer = () =>
 export function notificationSwitch() {
   const place = h('div', { class: 'row' });
   const draw = () => {
-    place.replaceChildren(...(isPossible() ? partsOf(draw) : [h('p', { class: 'quiet' }, UNABLE)]));
+    place.replaceChildren(
+      ...(isPossible() ? partsOf(draw) : [h('p', { class: 'quiet' }, isRefused ? REFUSED : UNABLE)]),
+    );
   };
   draw();
   return place;
 }
 
 const UNABLE = 'This browser shows notifications only for pages under https.';
+const REFUSED = 'This browser lets no page show notifications.';
 const DENIED = 'The browser blocks notifications of this page. Allow them in its settings for this site.';
 
 /** @param {() => void} redraw */

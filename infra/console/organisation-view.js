@@ -1,7 +1,7 @@
 /** The organisation of this session: its name, the way out, and its end; and the form of a new one. */
-import { assertTyped } from './account-data.js';
 import { actionButton } from './action-button.js';
-import { ask } from './dialog.js';
+import { keyPerRequest } from './api.js';
+import { askTyped } from './dialog.js';
 import { h } from './dom.js';
 import { field, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
@@ -117,21 +117,15 @@ function endCard(context, { name }) {
     problem,
     act: async () => {
       let until = '';
-      const isDone = await ask({
+      const isDone = await askTyped({
         title: 'Delete this organisation?',
-        content: [
-          h('p', null, 'Everybody is signed out, every token ends, and its mailboxes are read no more. For 7 days an owner can restore it; then it is erased.'), // prettier-ignore
-          field('confirmed', ['Type ', foreign(name), ' to confirm'], {
-            autocomplete: 'off',
-            spellcheck: 'false',
-          }),
-        ],
+        about:
+          'Everybody is signed out, every token ends, and its mailboxes are read no more. For 7 days an owner can restore it; then it is erased.',
+        wanted: name,
         confirm: 'Delete organisation',
-        tone: 'danger',
         next: NEXT,
-        act: async (form) => {
-          assertTyped(textIn(form, 'confirmed'), name);
-          ({ erase_at: until } = await deleteOrganisation({ name }));
+        act: async (typed) => {
+          ({ erase_at: until } = await deleteOrganisation({ name: typed }));
         },
       });
       if (isDone)
@@ -151,6 +145,7 @@ function endCard(context, { name }) {
 
 /** @param {ViewContext} context */
 export function organisationNewView({ reload }) {
+  const keyOf = keyPerRequest();
   const form = formOf(
     [
       h(
@@ -168,7 +163,8 @@ export function organisationNewView({ reload }) {
       button: 'Create the organisation',
       beside: cancelTo('#/organisation'),
       act: async (values) => {
-        const { id } = await createOrganisation({ name: textIn(values, 'new_org_name') });
+        const body = { name: textIn(values, 'new_org_name') };
+        const { id } = await createOrganisation(body, keyOf(body));
         await continueIn(id);
         history.replaceState(null, '', '#/organisation');
         reload();

@@ -1,47 +1,36 @@
 /** The buttons of a page, and the place that shows what they led to. */
+import { actionButton } from './action-button.js';
 import { h } from './dom.js';
-import { errorNotice } from './error-notice.js';
 
 /** @typedef {import('./payloads.d.ts').Child} Child */
 
 export class PageActions {
   /** What the last action led to. */
   outcome = h('div');
-  #signal;
   #next;
 
-  /**
-   * @param {AbortSignal} signal of the view
-   * @param {Readonly<Record<string, string>>} next advice per error code
-   */
-  constructor(signal, next) {
-    this.#signal = signal;
+  /** @param {Readonly<Record<string, string>>} next advice per error code */
+  constructor(next) {
     this.#next = next;
   }
 
   /**
    * @param {string} label
    * @param {string} tone
-   * @param {() => Promise<Child>} act its result is shown; undefined leaves what is there
+   * @param {() => Promise<Child>} act its result is shown; undefined leaves what it has shown itself
+   * @param {string} [about] what it acts on, for those who do not see where it stands
    */
-  button(label, tone, act) {
-    const button = h('button', { type: 'button', class: tone }, label);
-    // Not disabled meanwhile: it keeps the focus.
-    let isBusy = false;
-    const run = async () => {
-      if (isBusy) return;
-      isBusy = true;
-      try {
+  button(label, tone, act, about) {
+    return actionButton(label, {
+      tone,
+      ...(about === undefined ? {} : { about }),
+      problem: this.outcome,
+      next: this.#next,
+      act: async () => {
         const outcome = await act();
         if (outcome !== undefined) this.show(outcome);
-      } catch (error) {
-        if (!this.#signal.aborted) this.show(errorNotice(error, { next: this.#next }));
-      } finally {
-        isBusy = false;
-      }
-    };
-    button.addEventListener('click', () => void run());
-    return button;
+      },
+    });
   }
 
   /** @param {Child} outcome */

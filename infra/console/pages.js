@@ -54,6 +54,7 @@ const APPROVALS = {
 /** @type {ConsolePage} */
 const START = {
   label: 'Getting started',
+  back: 'Getting started',
   route: '#/start',
   isFor: (names) => !names.isRoadDone,
   next: MAILBOX_NEXT,
@@ -165,12 +166,15 @@ function placeOf(hash) {
   return null;
 }
 
+/** @param {string} hash */
+export const isHome = (hash) => hash.length <= HOME.length;
+
 /**
  * The address itself; the first page of this person for an empty one.
  * @param {string} hash
  * @param {Names} names
  */
-const wanted = (hash, names) => (hash.length > HOME.length ? hash : homeOf(names));
+const wanted = (hash, names) => (isHome(hash) ? homeOf(names) : hash);
 
 /**
  * Throws `ApiError`.
@@ -186,8 +190,10 @@ export async function viewAt(context, hash) {
 /**
  * The page of an address; that of approvals for an unknown address.
  * @param {string} hash
+ * @param {Names | null} names null before they are known
  */
-export const pageAt = (hash) => placeOf(hash)?.page ?? APPROVALS;
+export const pageAt = (hash, names) =>
+  placeOf(names === null ? hash : wanted(hash, names))?.page ?? APPROVALS;
 
 /**
  * Links to the pages that this person may use.

@@ -5,9 +5,12 @@ import { h } from './dom.js';
 import { EMAIL, field, selectField, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { formOf } from './form.js';
+import { byMail } from './installation.js';
+import { listMailboxes } from './mailbox-routes.js';
 import { backTo, cancelTo, card } from './page-parts.js';
-import { createInvite, listMailboxes } from './people-routes.js';
-import { NEXT, PRESETS, rolesGivenBy } from './people-wording.js';
+import { createInvite } from './people-routes.js';
+import { NEXT, rolesGivenBy } from './people-wording.js';
+import { PRESETS } from './token-presets.js';
 
 /** @import { InviteSettings, Role } from './people-payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
@@ -35,15 +38,14 @@ export async function inviteView({ names, signal }) {
       act: async (values) => {
         const settings = settingsIn(values, mailboxes);
         const { email } = await createInvite(settings, keyOf(settings));
-        const title = h('h1', { tabindex: -1 }, 'Invite sent');
+        const title = h('h1', { tabindex: -1 }, byMail('Invite sent', 'Invite made'));
         place.replaceChildren(
           title,
           h(
             'p',
             { class: 'lead' },
-            'A link is on its way to ',
-            h('strong', null, foreign(email)),
-            '. It works once, within seven days.',
+            byMail(['A link is on its way to ', h('strong', null, foreign(email)), '.']),
+            ' It works once, within seven days.',
           ),
           h('p', null, h('a', { class: 'button primary', href: '#/people' }, 'All people')),
         );
@@ -64,6 +66,12 @@ const roleField = (names) =>
     'member',
   );
 
+/** @type {readonly (readonly [value: string, label: string])[]} */
+const CHOICES = [
+  ['', 'Nothing'],
+  ...PRESETS.map(({ value, label }) => /** @type {const} */ ([value, label])),
+];
+
 /** @param {readonly Mailbox[]} mailboxes */
 const mailboxesCard = (mailboxes) =>
   mailboxes.length === 0
@@ -72,9 +80,7 @@ const mailboxesCard = (mailboxes) =>
         'mailboxes',
         'Mailboxes',
         h('p', { class: 'quiet small' }, 'What the person may do with each. It can be changed later.'),
-        mailboxes.map(({ id, email }) =>
-          selectField(fieldOf(id), foreign(email), [['', 'Nothing'], ...PRESETS]),
-        ),
+        mailboxes.map(({ id, email }) => selectField(fieldOf(id), foreign(email), CHOICES)),
       );
 
 /** @param {string} id */

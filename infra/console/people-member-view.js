@@ -8,7 +8,7 @@ import { formOf } from './form.js';
 import { actionButton } from './action-button.js';
 import { backTo, card, fact } from './page-parts.js';
 import { changeMember, listMembers, readMember, readOwnConsequences, removeMember } from './people-routes.js';
-import { NEXT, ROLES, roleLabel, rolesGivenBy, whatEnds } from './people-wording.js';
+import { NEXT, roleLabel, rolesGivenBy, whatEnds } from './people-wording.js';
 import { exactTime } from './times.js';
 import { counted } from './wording.js';
 
@@ -80,8 +80,7 @@ const factsCard = ({ email, role, joined_at: joinedAt, consequences: { agents, t
  */
 function roleCard({ names, reload }, { id, role }) {
   const isMe = names.isMe(id);
-  const offered = rolesGivenBy(names.session.role);
-  const choices = ROLES.filter((each) => offered.includes(each));
+  const choices = rolesGivenBy(names.session.role);
   const form = formOf(
     [
       radios('role', 'Role', choices.map(([value, label, about]) => ({ value, label, about })), role), // prettier-ignore

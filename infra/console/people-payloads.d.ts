@@ -1,7 +1,6 @@
 /** What the console reads of people, invites, accounts and organisations; types only. */
 
 export type Role = 'owner' | 'admin' | 'approver' | 'member' | 'auditor';
-export type Preset = 'reader' | 'triage' | 'drafter' | 'sender' | 'operator';
 /** Which mails about waiting approvals a person gets. */
 export type NotificationLevel = 'each' | 'digest' | 'off';
 

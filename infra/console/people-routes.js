@@ -1,42 +1,9 @@
 /** The REST routes of people, invites, accounts and organisations, with their types (`contract.md` 17). */
-import { call } from './api.js';
+import { listAgents, listTokens } from './agent-routes.js';
+import { all, call } from './api.js';
 
 /** @import { SignedIn, Page } from './payloads.d.ts' */
 /** @import { Consequences, Invite, InviteLink, InviteSettings, Me, Member, NotificationLevel, OpenSession, Organisation, Role } from './people-payloads.d.ts' */
-
-/** The longest page; a longer list is read page by page. */
-const LARGEST_PAGE = 200;
-const MOST_PAGES = 25;
-
-/**
- * Every item of a list that is short as a rule.
- * @template Item
- * @param {string} path
- * @param {AbortSignal} signal
- * @returns {Promise<Item[]>}
- */
-async function all(path, signal) {
-  /** @type {Item[]} */
-  const items = [];
-  let cursor = '';
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const query = new URLSearchParams({ limit: String(LARGEST_PAGE), ...(cursor === '' ? {} : { cursor }) });
-    /** @type {Page<Item>} */
-    const answer = await pageOf(`${path}?${query.toString()}`, signal);
-    items.push(...answer.items);
-    if (answer.page.next_cursor === null) return items;
-    cursor = answer.page.next_cursor;
-  }
-  return items;
-}
-
-/**
- * @template Item
- * @param {string} path
- * @param {AbortSignal} signal
- * @returns {Promise<Page<Item>>}
- */
-const pageOf = (path, signal) => call('GET', path, { signal });
 
 /**
  * @param {{ email: string, password: string, name: string, org_name: string }} body
@@ -153,9 +120,10 @@ export const changeOrganisation = (body) => call('PATCH', '/org', { body });
 
 /**
  * @param {{ name: string }} body
+ * @param {string} key
  * @returns {Promise<Organisation>}
  */
-export const createOrganisation = (body) => call('POST', '/org', { body });
+export const createOrganisation = (body, key) => call('POST', '/org', { body, key });
 
 /**
  * @param {{ name: string }} body
@@ -229,17 +197,9 @@ export const withdrawInvite = (id) => call('DELETE', invitePath(id));
  * @returns {Promise<Omit<Consequences, 'grants'>>}
  */
 export async function readOwnConsequences(id, signal) {
-  /** @type {[{ id: string, name: string, owner_id: string }[], { principal: { id: string }, status: string }[]]} */
-  const [agents, tokens] = await Promise.all([all('/agents', signal), all('/tokens', signal)]);
+  const [agents, tokens] = await Promise.all([listAgents(signal), listTokens(signal)]);
   const own = agents.filter(({ owner_id: ownerId }) => ownerId === id);
   const principals = new Set([id, ...own.map((agent) => agent.id)]);
   const live = tokens.filter(({ principal, status }) => status === 'active' && principals.has(principal.id));
   return { agents: own, tokens: live.length };
 }
-
-/**
- * The mailboxes of the organisation that this person may list.
- * @param {AbortSignal} signal
- * @returns {Promise<{ id: string, email: string }[]>}
- */
-export const listMailboxes = (signal) => all('/mailboxes', signal);

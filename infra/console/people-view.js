@@ -3,7 +3,9 @@ import { actionButton } from './action-button.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
 import { foreign, foreignPlain } from './foreign-text.js';
+import { byMail } from './installation.js';
 import { keepFresh } from './keep-fresh.js';
+import { entryRow, whenChanged } from './live-list.js';
 import { listInvites, listMembers, resendInvite, withdrawInvite } from './people-routes.js';
 import { NEXT, roleLabel } from './people-wording.js';
 import { countdown, pastTime } from './times.js';
@@ -23,7 +25,6 @@ export async function peopleView(context) {
 class PeoplePage {
   /** @type {ViewContext} */
   #context;
-  #drawn = '';
   stale = h('div');
   #problem = h('div', { 'aria-live': 'assertive' });
   #members = h('ul', { class: 'entries', 'aria-label': 'Members' });
@@ -52,17 +53,14 @@ class PeoplePage {
   async refresh() {
     const { signal } = this.#context;
     const [members, invites] = await Promise.all([listMembers(signal), listInvites(signal)]);
-    const signature = JSON.stringify([members, invites]);
-    // A focused row stays as it is while nothing changes.
-    if (signature === this.#drawn) return;
-    this.#drawn = signature;
-    const focused = document.activeElement?.getAttribute('data-id');
+    this.#draw({ members, invites });
+  }
+
+  #draw = whenChanged((/** @type {{ members: Member[], invites: Invite[] }} */ { members, invites }) => {
     const { names } = this.#context;
     this.#members.replaceChildren(...members.map((member) => memberRow(member, names.isMe(member.id))));
     this.#invites.replaceChildren(...this.#invitesOf(invites, members));
-    const rows = [...this.#members.querySelectorAll('a')];
-    if (focused != null) rows.find(({ dataset }) => dataset['id'] === focused)?.focus();
-  }
+  });
 
   /**
    * @param {readonly Invite[]} invites
@@ -87,12 +85,12 @@ class PeoplePage {
    * @param {string} inviter
    */
   #inviteRow(invite, inviter) {
-    const { email, role, expires_at: expiresAt, mailbox_grants: grants } = invite;
+    const { id, email, role, expires_at: expiresAt, mailbox_grants: grants } = invite;
     const about = `the invite of ${foreignPlain(email)}`;
     const [problem, next] = [this.#problem, NEXT];
     return h(
       'li',
-      { class: 'entry' },
+      { class: 'entry', 'data-id': id },
       h(
         'div',
         { class: 'entry-what' },
@@ -121,7 +119,10 @@ class PeoplePage {
   async #resend({ id, email }) {
     await resendInvite(id);
     await this.refresh();
-    this.#tell(['A new link is on its way to ', foreign(email), '. The one sent before stopped working.']);
+    this.#tell([
+      byMail(['A new link is on its way to ', foreign(email), '.']),
+      ' The one sent before stopped working.',
+    ]);
   }
 
   /** @param {Invite} invite */
@@ -155,14 +156,10 @@ class PeoplePage {
  * @param {boolean} isMe
  */
 const memberRow = ({ id, name, email, role, joined_at: joinedAt }, isMe) =>
-  h(
-    'li',
-    { class: 'entry' },
-    h(
-      'div',
-      { class: 'entry-what' },
-      h('a', { href: `#/people/${id}`, 'data-id': id }, foreign(name), isMe ? ' (you)' : ''),
-      h('p', { class: 'quiet small' }, foreign(email), ' · joined ', pastTime(joinedAt)),
-    ),
-    h('div', { class: 'entry-state' }, h('span', { class: 'badge' }, roleLabel(role))),
-  );
+  entryRow({
+    id,
+    href: `#/people/${id}`,
+    title: [foreign(name), isMe ? ' (you)' : ''],
+    about: [[foreign(email), ' · joined ', pastTime(joinedAt)]],
+    state: h('span', { class: 'badge' }, roleLabel(role)),
+  });

@@ -1,7 +1,7 @@
-/** Roles and presets in words. */
+/** Roles in words, and what hangs on a membership. */
 import { counted } from './wording.js';
 
-/** @import { Consequences, Preset, Role } from './people-payloads.d.ts' */
+/** @import { Consequences, Role } from './people-payloads.d.ts' */
 
 /** @type {readonly (readonly [role: Role, label: string, about: string])[]} the widest first */
 export const ROLES = [
@@ -23,15 +23,6 @@ export const aboutRole = (role) => ROLES.find(([each]) => each === role)?.[2] ??
  * @param {string} own
  */
 export const rolesGivenBy = (own) => ROLES.filter(([role]) => own === 'owner' || role !== 'owner');
-
-/** @type {readonly (readonly [preset: Preset, label: string])[]} */
-export const PRESETS = [
-  ['reader', 'Read'],
-  ['triage', 'Read and sort'],
-  ['drafter', 'Read and write drafts'],
-  ['sender', 'Read, write and send'],
-  ['operator', 'Everything, also delete permanently'],
-];
 
 /**
  * What ends with a membership, one line each.

@@ -4,7 +4,8 @@ import { h } from './dom.js';
 import { EMAIL, field, newPasswordFields, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { formOf } from './form.js';
-import { installation } from './installation.js';
+import { byMail, installation } from './installation.js';
+import { HOME } from './pages.js';
 import { forgotPassword, resendVerification, signUp } from './people-routes.js';
 
 /** @typedef {import('./sign-in-views.js').View} View */
@@ -48,9 +49,8 @@ export function signUpView({ toSignIn }) {
         tell(
           place,
           [
-            'A mail is on its way to ',
-            h('strong', null, foreign(email)),
-            '. Open the link in it to verify the address. You can already sign in and look around.',
+            byMail(['A mail is on its way to ', h('strong', null, foreign(email)), '.']),
+            ' Open the link to verify the address. You can already sign in and look around.',
           ],
           h(
             'button',
@@ -69,18 +69,22 @@ export function signUpView({ toSignIn }) {
 export const forgotView = () =>
   asking({
     title: 'Forgot your password?',
-    about: 'You get a mail with a link to choose a new one. It works for half an hour.',
+    about: 'You get a link to choose a new one. It works for half an hour.',
     ask: forgotPassword,
-    next: 'If there is an account with this address, the mail is on its way. Look among unwanted mail too.',
+    next: byMail(
+      'If there is an account with this address, the mail is on its way. Look among unwanted mail too.',
+    ),
   });
 
 /** @returns {View} */
 export const resendView = () =>
   asking({
     title: 'Verify your address',
-    about: 'You get a mail with a new link. Links sent before stop working.',
+    about: 'You get a new link. Links sent before stop working.',
     ask: resendVerification,
-    next: 'If an account with this address waits for it, the mail is on its way. Look among unwanted mail too.',
+    next: byMail(
+      'If an account with this address waits for it, the mail is on its way. Look among unwanted mail too.',
+    ),
   });
 
 /**
@@ -91,7 +95,7 @@ function asking({ title, about, ask, next }) {
   const place = h('div', { class: 'stack' });
   const form = formOf([field('email', 'E-mail', EMAIL)], {
     tone: 'primary wide',
-    button: 'Send the mail',
+    button: byMail('Send the mail', 'Make the link'),
     act: async (values) => {
       await ask({ email: textIn(values, 'email') });
       tell(place, [next]);
@@ -113,4 +117,4 @@ function tell(place, text, ...below) {
   notice.focus();
 }
 
-export const signInLink = () => h('a', { href: '#/approvals' }, 'Sign in');
+const signInLink = () => h('a', { href: HOME }, 'Sign in');

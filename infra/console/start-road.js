@@ -17,10 +17,13 @@ import { listAudit, listGrants, listMailboxes } from './mailbox-routes.js';
 const wasUsed = (tokens) =>
   tokens.some(({ principal, last_used_at: at }) => principal.kind === 'agent' && at != null);
 
-/** Whether there is a mailbox and an agent has used a token. Throws `ApiError`. */
-export async function isRoadDone() {
-  const [mailboxes, tokens] = await Promise.all([listMailboxes(), listTokens()]);
-  return mailboxes.items.length > 0 && wasUsed(tokens.items);
+/**
+ * Whether there is a mailbox and an agent has used a token. Throws `ApiError`.
+ * @param {AbortSignal} signal
+ */
+export async function isRoadDone(signal) {
+  const [mailboxes, tokens] = await Promise.all([listMailboxes(signal), listTokens(signal)]);
+  return mailboxes.length > 0 && wasUsed(tokens);
 }
 
 /**
@@ -34,16 +37,15 @@ export async function readRoad(signal) {
     listAgents(signal),
     listTokens(signal),
   ]);
-  const [mailbox = null] = mailboxes.items;
-  const grants = mailbox === null ? [] : (await listGrants(mailbox.id, signal)).items;
-  const granted = agents.items.find(({ id }) => grants.some(({ principal }) => principal.id === id));
-  const agent = granted ?? agents.items[0] ?? null;
+  const [mailbox = null] = mailboxes;
+  const grants = mailbox === null ? [] : await listGrants(mailbox.id, signal);
+  const granted = agents.find(({ id }) => grants.some(({ principal }) => principal.id === id));
+  const agent = granted ?? agents[0] ?? null;
   return {
     mailbox,
     agent,
     grant: grants.find(({ principal }) => principal.id === agent?.id) ?? null,
-    token:
-      tokens.items.find(({ principal, status }) => principal.id === agent?.id && status === 'active') ?? null,
+    token: tokens.find(({ principal, status }) => principal.id === agent?.id && status === 'active') ?? null,
   };
 }
 

@@ -6,6 +6,7 @@ import { errorNotice } from './error-notice.js';
 import { foreign } from './foreign-text.js';
 import { formOf } from './form.js';
 import { textIn } from './fields.js';
+import { follow } from './keep-fresh.js';
 import { loginOf } from './mailbox-actions.js';
 import { connectForms, providerLink } from './mailbox-connect.js';
 import { giveGrant, readMailbox, testMailbox } from './mailbox-routes.js';
@@ -29,8 +30,6 @@ import { tokenPanel } from './token-secret.js';
  * @property {(page: StartPage) => Child} outcome
  */
 
-const POLL_MS = 1_500;
-
 /** @param {Child} text */
 const line = (text) => h('p', { class: 'quiet' }, text);
 
@@ -40,8 +39,8 @@ const connect = {
   isDone: ({ road }) => road.mailbox !== null,
   content: (page) =>
     connectForms({
-      onMade: (mailbox) => {
-        page.context.names.learn({ [mailbox.id]: mailbox.email });
+      onMade: async (mailbox) => {
+        await page.context.names.refresh();
         page.advance({ mailbox, isTested: false });
       },
     }),
@@ -127,27 +126,21 @@ const button = (label, tone, act) => h('button', { type: 'button', class: tone, 
 async function awaitProvider(page, mailbox, place) {
   const { signal } = page.context;
   const login = loginOf(mailbox) ?? 'google';
+  const problem = h('div');
   try {
-    place.replaceChildren(await providerLink(mailbox.id, login, PROVIDER_LOGINS[login]));
+    place.replaceChildren(await providerLink(mailbox.id, login, PROVIDER_LOGINS[login]), problem);
   } catch (error) {
     if (!signal.aborted) place.replaceChildren(errorNotice(error, { next: NEXT }));
     return;
   }
-  const timer = setInterval(() => void look(), POLL_MS);
-  signal.addEventListener('abort', () => {
-    clearInterval(timer);
-  });
   const look = async () => {
-    try {
-      const now = await readMailbox(mailbox.id, signal);
-      if (now.state === 'pending' || !place.isConnected) return;
-      clearInterval(timer);
-      await runTest(page, now, place);
-    } catch (error) {
-      if (!signal.aborted) place.append(errorNotice(error, { isRetried: true }));
-      clearInterval(timer);
-    }
+    if (!place.isConnected) return true;
+    const now = await readMailbox(mailbox.id, signal);
+    if (now.state === 'pending') return false;
+    void runTest(page, now, place);
+    return true;
   };
+  follow(look, { signal, problem });
 }
 
 /** @type {Step} */

@@ -9,9 +9,7 @@ import { STEPS } from './start-steps.js';
 
 /** @param {ViewContext} context */
 export async function startView(context) {
-  const { names, signal } = context;
-  await names.learnPrincipals(signal);
-  const page = new StartPage(context, await readRoad(signal));
+  const page = new StartPage(context, await readRoad(context.signal));
   page.draw();
   return { title: 'Getting started', content: page.content };
 }

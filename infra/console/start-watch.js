@@ -1,30 +1,28 @@
 /** The last step of getting started: the agent's first read and first archive, as they happen. */
 import { CHECK, CLOCK } from './badges.js';
 import { h, icon } from './dom.js';
-import { errorNotice } from './error-notice.js';
-import { foreign } from './foreign-text.js';
+import { foreign, foreignPlain } from './foreign-text.js';
+import { follow } from './keep-fresh.js';
 import { syncProgress } from './mailbox-view.js';
 import { readMailbox } from './mailbox-routes.js';
 import { firstSteps } from './start-road.js';
 import { exactTime } from './times.js';
-import { presetOf } from './token-presets.js';
 
 /** @typedef {import('./start-view.js').StartPage} StartPage */
 
-const POLL_MS = 1_500;
-/** Beginnings of prompts and calls that make the agent do it. */
+/** A prompt that makes the agent do it. */
 const TRY = 'Ask it, for example: “Read the newest mail in my inbox, then archive it.”';
 
 /** @param {StartPage} page */
 export function watchAgent(page) {
-  const { agent, mailbox, grant } = page.road;
+  const { agent, mailbox, grant, token } = page.road;
   if (agent === null || mailbox === null) return null;
   const { signal, names, announce } = page.context;
   const sync = h('div');
   const list = h('ul', { class: 'stages firsts', 'aria-label': 'What the agent has done' });
   const problem = h('div');
   const end = h('div');
-  const mayArchive = grant?.scopes.includes('messages:archive') ?? false;
+  const mayArchive = [grant, token].every((each) => each?.scopes.includes('messages:archive'));
   let shown = '';
   const look = async () => {
     const [now, steps] = await Promise.all([
@@ -40,7 +38,7 @@ export function watchAgent(page) {
       row('Its first read of a mail', readAt),
       ...(mayArchive ? [row('Its first archived mail', archivedAt)] : []),
     );
-    if (readAt !== null) announce(`${agent.name} has read a mail.`);
+    if (readAt !== null) announce(`${foreignPlain(agent.name)} has read a mail.`);
     const isOver = readAt !== null && (archivedAt !== null || !mayArchive);
     if (!isOver) return false;
     names.isRoadDone = true;
@@ -58,33 +56,14 @@ export function watchAgent(page) {
       '. ',
       mayArchive ? TRY : 'Then ask it to read a mail.',
     ),
-    mayArchive || presetOf(grant?.scopes ?? []) === null
+    mayArchive
       ? null
-      : h('p', { class: 'quiet small' }, 'Its grant does not allow it to archive.'),
+      : h('p', { class: 'quiet small' }, 'Its grant or its token does not allow it to archive.'),
     sync,
     list,
     problem,
     end,
   ];
-}
-
-/**
- * Looks until it is over or the view is left. A failure is shown and tried again.
- * @param {() => Promise<boolean>} look
- * @param {{ signal: AbortSignal, problem: HTMLElement }} place
- */
-function follow(look, { signal, problem }) {
-  const turn = async () => {
-    try {
-      const isOver = document.visibilityState === 'visible' && (await look());
-      problem.replaceChildren();
-      if (isOver) return;
-    } catch (error) {
-      if (!signal.aborted) problem.replaceChildren(errorNotice(error, { role: null, isRetried: true }));
-    }
-    if (!signal.aborted) setTimeout(() => void turn(), POLL_MS);
-  };
-  void turn();
 }
 
 /**

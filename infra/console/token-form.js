@@ -34,6 +34,8 @@ const DAYS = [
  */
 export function tokenForm({ name, principals, preset, mailboxes, beside = null, onIssued }) {
   const keyOf = keyPerRequest();
+  // The end is part of the request: repeated after a lost answer it has to be the same one.
+  const madeAt = Date.now();
   const [only] = principals;
   return formOf(
     [
@@ -48,8 +50,8 @@ export function tokenForm({ name, principals, preset, mailboxes, beside = null, 
       beside,
       next: NEXT,
       act: async (values) => {
-        const body = tokenIn(values, only?.[0]);
-        onIssued(await issueToken(body, keyOf({ ...body, expires_at: null })));
+        const body = tokenIn(values, only?.[0], madeAt);
+        onIssued(await issueToken(body, keyOf(body)));
       },
     },
   );
@@ -98,9 +100,10 @@ function mailboxesField(mailboxes) {
 /**
  * @param {FormData} values
  * @param {string | undefined} only
+ * @param {number} madeAt the days are counted from then
  * @returns {NewToken}
  */
-function tokenIn(values, only) {
+function tokenIn(values, only, madeAt) {
   const surface = /** @type {Surface} */ (textIn(values, 'surface'));
   const principal = textIn(values, 'principal_id') || only;
   const days = Number(textIn(values, `days_${surface}`));
@@ -111,6 +114,6 @@ function tokenIn(values, only) {
     surface,
     preset: textIn(values, 'preset'),
     ...(isLimited ? { mailbox_ids: checkedIn(values, 'mailbox_ids') } : {}),
-    expires_at: new Date(Date.now() + days * DAY_MS - SPARE_MS).toISOString(),
+    expires_at: new Date(madeAt + days * DAY_MS - SPARE_MS).toISOString(),
   };
 }

@@ -15,7 +15,7 @@ export async function tokenListView({ names, signal }) {
   const list = await liveList({
     signal,
     label: 'Tokens',
-    load: async () => (await listTokens(signal)).items,
+    load: () => listTokens(signal),
     rowOf: (token) => tokenRow(token, names),
     empty: () => emptyList('No tokens yet', 'A program signs in with one, for you or for an agent.'),
   });

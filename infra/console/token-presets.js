@@ -119,4 +119,4 @@ export function presetOf(scopes) {
 }
 
 /** What every preset has beside the scopes on a mailbox. */
-export const OF_ORGANISATION = ['mailboxes:read', 'approvals:read'];
+const OF_ORGANISATION = ['mailboxes:read', 'approvals:read'];

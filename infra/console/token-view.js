@@ -25,9 +25,9 @@ const ROUTE = '#/tokens';
  * @param {URLSearchParams} query
  */
 export async function tokenNewView({ names, signal }, query) {
-  const [{ items: mailboxes }] = await Promise.all([listMailboxes(signal), names.learnPrincipals(signal)]);
+  const [mailboxes] = await Promise.all([listMailboxes(signal), names.learnPrincipals(signal)]);
   const { id, name } = names.session.user;
-  const all = [.../** @type {const} */ ([[id, `${name} (you)`]]), ...names.agents];
+  const all = [.../** @type {const} */ ([[id, `${foreignPlain(name)} (you)`]]), ...names.agents];
   const wanted = query.get('for');
   const principals = [...all].sort(([one], [other]) => Number(other === wanted) - Number(one === wanted));
   const place = h('div', { class: 'view' });
@@ -57,7 +57,7 @@ export async function tokenNewView({ names, signal }, query) {
  */
 export async function tokenView({ names, signal }, id) {
   const [first] = await Promise.all([readToken(id, signal), names.learnPrincipals(signal)]);
-  const actions = new PageActions(signal, NEXT);
+  const actions = new PageActions(NEXT);
   const head = h('div', { class: 'webhook-head' });
   const toolbar = h('div', { class: 'toolbar' });
   const about = h('div', { class: 'form-page' });

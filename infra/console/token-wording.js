@@ -13,7 +13,6 @@ export const NEXT = {
   not_found: 'The link may be wrong, or it was deleted.',
   version_conflict: 'It changed meanwhile. Reload the page, then try again.',
   insufficient_scope: 'You can only pass on what you may do yourself. Choose less, or ask an owner.',
-  email_unverified: 'Open the link that was sent to your address, then sign in again.',
 };
 
 /** @type {Readonly<Record<Token['status'], StatusWords>>} */

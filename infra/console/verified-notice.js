@@ -2,6 +2,7 @@
 import { actionButton } from './action-button.js';
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';
+import { byMail } from './installation.js';
 import { resendVerification } from './people-routes.js';
 
 /**
@@ -11,11 +12,12 @@ import { resendVerification } from './people-routes.js';
 export function resendButton(email) {
   const place = h('div', { class: 'resend' });
   const problem = h('div');
-  const button = actionButton('Send the mail again', {
+  const button = actionButton(byMail('Send the mail again', 'Make a new link'), {
     problem,
     act: async () => {
       await resendVerification({ email });
-      const told = h('p', { role: 'status', tabindex: -1 }, 'Sent. Look among unwanted mail too.');
+      const text = byMail('Sent. Look among unwanted mail too.');
+      const told = h('p', { role: 'status', tabindex: -1 }, text);
       place.replaceChildren(told);
       told.focus();
     },
@@ -35,9 +37,8 @@ export function verifiedNotice(names) {
       'p',
       null,
       h('strong', null, 'Verify your address. '),
-      'Until you open the link that was sent to ',
-      foreign(email),
-      ', you can look around but not send, invite, decide, or connect anything.',
+      'Until you open its link, you can look around but not send, invite, decide, or connect anything. ',
+      byMail(['The link was sent to ', foreign(email), '.']),
     ),
     resendButton(email),
   );

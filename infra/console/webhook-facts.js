@@ -1,19 +1,14 @@
 /** How an endpoint answers, and its settings. */
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';
+import { fact } from './page-parts.js';
 import { countdown, exactTime, pastTime } from './times.js';
 import { EVERY } from './webhook-events.js';
 import { eventsOf, mailboxesOf, PAYLOADS } from './webhook-wording.js';
 
-/** @import { Child, WebhookEndpoint } from './payloads.d.ts' */
+/** @import { WebhookEndpoint } from './payloads.d.ts' */
 
 const MOST_LISTED = 6;
-
-/**
- * @param {string} name
- * @param {Child} value
- */
-const fact = (name, value) => [h('dt', null, name), h('dd', null, value)];
 
 /** @param {string | null} instant */
 const timeOr = (instant) => (instant === null ? 'Never' : pastTime(instant));

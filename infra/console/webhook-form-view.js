@@ -5,6 +5,7 @@ import { h } from './dom.js';
 import { field, textArea, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { formOf } from './form.js';
+import { backTo, cancelTo, formPage } from './page-parts.js';
 import { changeEndpoint, createEndpoint, readEndpoint } from './routes.js';
 import { EVENT_GROUPS, EVERY } from './webhook-events.js';
 import { secretPanel } from './webhook-secret.js';
@@ -27,7 +28,7 @@ export function endpointNewView({ names }) {
   const place = h('div', { class: 'view form-page' });
   const form = formOf(fieldsOf(NEW, names), {
     button: 'Add endpoint',
-    beside: cancel('#/webhooks'),
+    beside: cancelTo('#/webhooks'),
     next: NEXT,
     act: async (values) => {
       const settings = settingsIn(values);
@@ -42,7 +43,7 @@ export function endpointNewView({ names }) {
       place.querySelector('h1')?.focus();
     },
   });
-  place.append(back('#/webhooks', 'Webhooks'), h('h1', { tabindex: -1 }, 'Add endpoint'), form);
+  place.append(backTo('#/webhooks', 'Webhooks'), h('h1', { tabindex: -1 }, 'Add endpoint'), form);
   return Promise.resolve({ title: 'Add endpoint', content: [place] });
 }
 
@@ -56,7 +57,7 @@ export async function endpointEditView({ names, signal }, id) {
   const route = `#/webhooks/${id}`;
   const form = formOf(fieldsOf(endpoint, names), {
     button: 'Save changes',
-    beside: cancel(route),
+    beside: cancelTo(route),
     next: NEXT,
     act: async (values) => {
       const changes = changesOf(endpoint, settingsIn(values));
@@ -64,28 +65,8 @@ export async function endpointEditView({ names, signal }, id) {
       location.hash = route;
     },
   });
-  return {
-    title: 'Change endpoint',
-    content: [
-      h(
-        'div',
-        { class: 'view form-page' },
-        back(route, 'Endpoint'),
-        h('h1', { tabindex: -1 }, 'Change endpoint'),
-        form,
-      ),
-    ],
-  };
+  return formPage('Change endpoint', { back: backTo(route, 'Endpoint'), content: form });
 }
-
-/**
- * @param {string} route
- * @param {string} label
- */
-const back = (route, label) => h('p', { class: 'back' }, h('a', { href: route }, `← ${label}`));
-
-/** @param {string} route */
-const cancel = (route) => h('a', { class: 'button plain', href: route }, 'Cancel');
 
 /**
  * @param {Given} given

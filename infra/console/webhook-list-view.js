@@ -42,11 +42,11 @@ export async function webhookListView({ names, signal }) {
 const rowOf = (endpoint) =>
   h(
     'li',
-    { class: 'entry' },
+    { class: 'entry', 'data-id': endpoint.id },
     h(
       'div',
       { class: 'entry-what' },
-      h('a', { href: `#/webhooks/${endpoint.id}`, 'data-id': endpoint.id }, foreign(addressOf(endpoint))),
+      h('a', { href: `#/webhooks/${endpoint.id}` }, foreign(addressOf(endpoint))),
       endpoint.description === null ? null : h('p', null, foreign(endpoint.description)),
       h('p', { class: 'quiet small' }, eventsOf(endpoint), ' · ', lately(endpoint)),
     ),

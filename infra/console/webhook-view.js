@@ -6,6 +6,7 @@ import { answerSection, requestSection } from './exchange.js';
 import { foreign, foreignPlain } from './foreign-text.js';
 import { keepFresh } from './keep-fresh.js';
 import { PageActions, redrawToolbar } from './page-actions.js';
+import { backTo } from './page-parts.js';
 import { readEndpoint, testEndpoint } from './routes.js';
 import { pause, remove, replayAll, resume, rotate } from './webhook-actions.js';
 import { healthCard, settingsCard } from './webhook-facts.js';
@@ -52,7 +53,7 @@ class EndpointPage {
   constructor(context, endpoint, query) {
     this.#context = context;
     this.#endpoint = endpoint;
-    this.#do = new PageActions(context.signal, NEXT);
+    this.#do = new PageActions(NEXT);
     this.#deliveries = new DeliveryList(endpoint.id, context.signal, query);
   }
 
@@ -62,7 +63,7 @@ class EndpointPage {
 
   get content() {
     return [
-      h('p', { class: 'back' }, h('a', { href: '#/webhooks' }, '← Webhooks')),
+      backTo('#/webhooks', 'Webhooks'),
       this.#stale,
       this.#head,
       this.#actions,

@@ -3,6 +3,7 @@ import { blockOf } from '../../commands/mailboxes/mailbox-number.ts';
 import type {
   DirectoryState,
   GrantEntry,
+  MemberEntry,
   PersonSessionsEntry,
   SessionEntry,
   TokenEntry,
@@ -14,6 +15,8 @@ export class DirectoryMaps {
   readonly #organisations = new Map<string, DirectoryStateValue<'organisations'>>();
   readonly #people = new Map<string, DirectoryStateValue<'people'>>();
   readonly #members = new Map<string, DirectoryStateValue<'members'>>();
+  readonly #userIdsByOrg = new Map<string, Set<string>>();
+  readonly #orgIdsByUser = new Map<string, Set<string>>();
   readonly #invites = new Map<string, DirectoryStateValue<'invites'>>();
   readonly #agents = new Map<string, DirectoryStateValue<'agents'>>();
   readonly #tokens = new Map<string, TokenEntry>();
@@ -34,6 +37,8 @@ export class DirectoryMaps {
     organisations: this.#organisations,
     people: this.#people,
     members: this.#members,
+    userIdsByOrg: this.#userIdsByOrg,
+    orgIdsByUser: this.#orgIdsByUser,
     invites: this.#invites,
     agents: this.#agents,
     tokens: this.#tokens,
@@ -59,7 +64,7 @@ export class DirectoryMaps {
   put(entity: Entity): void {
     switch (entity.kind) {
       case 'member':
-        this.#members.set(entity.value.id, entity.value);
+        this.#putMember(entity.value);
         return;
       case 'invite':
         this.#invites.set(entity.value.id, entity.value);
@@ -104,6 +109,8 @@ export class DirectoryMaps {
     if (token && token.secretHash !== null) this.#tokenIdByHash.delete(token.secretHash);
     const grant = kind === 'grant' ? this.#grants.get(id) : undefined;
     if (grant) this.#unlinkGrant(grant);
+    const member = kind === 'member' ? this.#members.get(id) : undefined;
+    if (member) this.#unlinkMember(member);
     if (kind === 'sessions') this.#unlinkSessions(id);
     this.#mapOf(kind).delete(id);
   }
@@ -128,6 +135,17 @@ export class DirectoryMaps {
       policy: this.#policies,
       sessions: this.#personSessions,
     }[kind];
+  }
+
+  #putMember(member: MemberEntry): void {
+    this.#members.set(member.id, member);
+    addTo(this.#userIdsByOrg, member.orgId, member.userId);
+    addTo(this.#orgIdsByUser, member.userId, member.orgId);
+  }
+
+  #unlinkMember({ orgId, userId }: MemberEntry): void {
+    removeFrom(this.#userIdsByOrg, orgId, userId);
+    removeFrom(this.#orgIdsByUser, userId, orgId);
   }
 
   #noteNumber(number: number): void {
@@ -156,7 +174,7 @@ export class DirectoryMaps {
     this.#grants.set(grant.id, grant);
     const { mailboxId, principalId } = grant;
     entryOf(this.#grantIds, mailboxId, () => new Map<string, string>()).set(principalId, grant.id);
-    entryOf(this.#mailboxIdsByPrincipal, principalId, () => new Set<string>()).add(mailboxId);
+    addTo(this.#mailboxIdsByPrincipal, principalId, mailboxId);
   }
 
   #unlinkGrant({ id, mailboxId, principalId }: GrantEntry): void {
@@ -165,9 +183,7 @@ export class DirectoryMaps {
     if (ofMailbox?.get(principalId) !== id) return;
     ofMailbox.delete(principalId);
     if (ofMailbox.size === 0) this.#grantIds.delete(mailboxId);
-    const ofPrincipal = this.#mailboxIdsByPrincipal.get(principalId);
-    ofPrincipal?.delete(mailboxId);
-    if (ofPrincipal?.size === 0) this.#mailboxIdsByPrincipal.delete(principalId);
+    removeFrom(this.#mailboxIdsByPrincipal, principalId, mailboxId);
   }
 }
 
@@ -180,4 +196,14 @@ function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value):
   const made = make();
   map.set(key, made);
   return made;
+}
+
+const addTo = (index: Map<string, Set<string>>, key: string, value: string): void => {
+  entryOf(index, key, () => new Set<string>()).add(value);
+};
+
+function removeFrom(index: Map<string, Set<string>>, key: string, value: string): void {
+  const values = index.get(key);
+  values?.delete(value);
+  if (values?.size === 0) index.delete(key);
 }

@@ -39,13 +39,13 @@ export class AllStream {
     filter?: EventFilter,
   ): AsyncGenerator<SubscriptionItem, void, undefined> {
     using follower = new Follower(from, filter, signal);
-    for (let isFirst = true; !isOver(signal); isFirst = false) {
+    for (let isFirst = true; !isOver(follower); isFirst = false) {
       const { shared, isOpen } = this.#join(follower);
       if (isOpen) yield* this.#readBehind(follower, shared, signal);
       // Only once: otherwise two followers could keep replacing each other's subscription.
-      if (isOpen && isFirst && !isOver(signal)) shared.endIfBehind(follower);
+      if (isOpen && isFirst && !isOver(follower)) shared.endIfBehind(follower);
       // Not a separate generator: it would double the cost per event.
-      while (!isOver(signal)) {
+      while (!isOver(follower)) {
         const taken = shared.take(follower);
         if (taken === 'lost') break;
         const item = taken === 'none-yet' ? await follower.woken() : follower.select(taken);
@@ -78,11 +78,11 @@ export class AllStream {
     while (isBehind) {
       const page = await this.#page(follower, backoff, signal);
       for (const event of page) {
-        if (signal.aborted) return;
+        if (follower.isOver) return;
         const item = follower.select({ kind: 'event', event });
         if (item) yield item;
       }
-      if (signal.aborted) return;
+      if (follower.isOver) return;
       isBehind = page.length === PAGE || follower.at < lastEvent;
       // The node that answered the read may be behind the one that serves the subscription.
       if (isBehind && page.length === 0) await backoff.pause(signal);
@@ -109,8 +109,8 @@ export class AllStream {
   }
 }
 
-/** A function, because the compiler assumes that a signal checked once never aborts later. */
-const isOver = (signal: AbortSignal): boolean => signal.aborted;
+/** A function, because the compiler assumes that what was asked once never changes. */
+const isOver = (follower: Follower): boolean => follower.isOver;
 
 /** The result; null as soon as the signal aborts, so that no follower waits for an unreachable store. */
 async function unlessAborted<T>(signal: AbortSignal, result: Promise<T>): Promise<T | null> {

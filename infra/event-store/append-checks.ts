@@ -34,35 +34,45 @@ export function requireEvents(events: readonly NewEvent[]): void {
   if (events.length === 0) throw new TypeError('an append needs at least one event');
   for (const { id, type, data, metadata } of events) {
     if (!UUID_FORM.test(id)) throw new TypeError(`the id of ${type} is not a UUID`);
-    const characters = requireJson(data, `${type}.data`, 0) + requireJson(metadata, `${type}.metadata`, 0);
+    const characters = requireJson(data, [`${type}.data`]) + requireJson(metadata, [`${type}.metadata`]);
     if (characters > MOST_CHARACTERS) throw new TypeError(`${type} is too large for an event`);
   }
 }
 
-/** The approximate number of characters of the JSON, before escaping. */
-function requireJson(value: unknown, path: string, depth: number): number {
+/** The approximate number of characters of the JSON, before escaping. `path` leads to the value, and is written only into an error. */
+function requireJson(value: unknown, path: (string | number)[]): number {
   if (typeof value === 'string') return value.length;
   if (value === null || typeof value === 'boolean') return WORD_CHARACTERS;
   if (typeof value === 'number' && Number.isFinite(value)) return NUMBER_CHARACTERS;
-  if (typeof value !== 'object') throw new TypeError(`${path} is ${typeof value}, which JSON cannot hold`);
-  if (depth === MOST_DEPTH) throw new TypeError(`${path} is nested too deeply`);
+  if (typeof value !== 'object')
+    throw new TypeError(`${textOf(path)} is ${typeof value}, which JSON cannot hold`);
+  if (path.length > MOST_DEPTH) throw new TypeError(`${textOf(path)} is nested too deeply`);
   let characters = 0;
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) {
-      characters += requireJson(item, `${path}[${String(index)}]`, depth + 1);
-    }
+    for (let index = 0; index < value.length; index += 1)
+      characters += requireMember(value[index], index, path);
     return characters;
   }
   requirePlain(value, path);
-  for (const [key, item] of Object.entries(value)) {
-    characters += key.length + requireJson(item, `${path}.${key}`, depth + 1);
+  for (const key of Object.keys(value)) {
+    characters += key.length + requireMember((value as Readonly<Record<string, unknown>>)[key], key, path);
   }
   return characters;
 }
 
-function requirePlain(value: object, path: string): void {
+function requireMember(value: unknown, key: string | number, path: (string | number)[]): number {
+  path.push(key);
+  const characters = requireJson(value, path);
+  path.pop();
+  return characters;
+}
+
+function requirePlain(value: object, path: readonly (string | number)[]): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new TypeError(`${path} is not a plain object`);
+    throw new TypeError(`${textOf(path)} is not a plain object`);
   }
 }
+
+const textOf = ([root, ...keys]: readonly (string | number)[]): string =>
+  `${String(root)}${keys.map((key) => (typeof key === 'number' ? `[${String(key)}]` : `.${key}`)).join('')}`;

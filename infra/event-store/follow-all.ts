@@ -113,7 +113,10 @@ async function* oneSubscription(
   };
   const options = { from: progress.place, log, confirmMs, setDeaf };
   const feed = new SubscriptionFeed(connection.client, options);
+  // Asked for each event, which costs more of a signal that is made of several.
+  let isOver = signal.aborted;
   const stop = (): void => {
+    isOver = true;
     feed.close();
   };
   signal.addEventListener('abort', stop, { once: true });
@@ -121,7 +124,7 @@ async function* oneSubscription(
     await feed.confirmed();
     // Not earlier: only a confirmed subscription has a known server.
     await known.compare();
-    while (!signal.aborted) {
+    while (!isOver) {
       const item = feed.take();
       progress.place = feed.place;
       if (item === null) {

@@ -16,6 +16,8 @@ export class Follower {
   next = 0;
   /** The joined subscription. */
   joined: SharedSubscription | null = null;
+  /** As the signal, which costs more to ask for each event when it is made of several. */
+  isOver: boolean;
   readonly #filter: EventFilter | undefined;
   readonly #signal: AbortSignal;
   #leftOut = 0;
@@ -26,11 +28,12 @@ export class Follower {
     this.at = from ?? -1n;
     this.#filter = filter;
     this.#signal = signal;
-    signal.addEventListener('abort', this.wake, { once: true });
+    this.isOver = signal.aborted;
+    signal.addEventListener('abort', this.#end, { once: true });
   }
 
   [Symbol.dispose](): void {
-    this.#signal.removeEventListener('abort', this.wake);
+    this.#signal.removeEventListener('abort', this.#end);
     this.leave();
   }
 
@@ -61,6 +64,11 @@ export class Follower {
   readonly wake = (): void => {
     this.#wake?.(null);
     this.#wake = null;
+  };
+
+  readonly #end = (): void => {
+    this.isOver = true;
+    this.wake();
   };
 
   /** Reports the end of the log once, also when the subscription is reopened. */

@@ -35,7 +35,7 @@ export function watchGateway(
   metrics.watchEach(
     {
       name: 'gateway_projector_lag_events',
-      help: 'Events stored and not applied to the read model; at most 1000 are counted.',
+      help: 'Events stored and not applied to the read model; at most 100 are counted.',
       label: 'projection',
     },
     models(({ lagEvents }) => lagEvents),

@@ -5,6 +5,7 @@
  */
 import pg from 'pg';
 import { GatewayError } from '../../commands/values/errors.ts';
+import { arrayLiteral } from './array-literal.ts';
 import { asGatewayError, isConnectionFailure } from './connection-errors.ts';
 import type { PoolClient } from 'pg';
 import type { Log, Row, Sql } from '../../commands/ports/ports.ts';
@@ -95,11 +96,14 @@ async function run<R extends Row>(
   parameters: readonly unknown[],
 ): Promise<R[]> {
   try {
-    return (await client.query<R>(text, [...parameters])).rows;
+    return (await client.query<R>(text, parameters.map(asParameter))).rows;
   } catch (error) {
     throw asGatewayError(error);
   }
 }
+
+const asParameter = (value: unknown): unknown =>
+  Array.isArray(value) ? (arrayLiteral(value) ?? value) : value;
 
 async function inTransaction<T>(client: PoolClient, work: (sql: Sql) => Promise<T>): Promise<T> {
   await client.query('begin');

@@ -4,8 +4,8 @@ import type { Position } from '../../commands/values/position.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 
-/** The limit of counted events; for a projection further behind, the count is a minimum. */
-export const MOST_COUNTED = 1_000;
+/** The limit of counted events; for a projection further behind, the count is a minimum. Every second they are read once more. */
+export const MOST_COUNTED = 100;
 
 /** An event that a projection has not applied. */
 export interface Waiting {
@@ -133,7 +133,9 @@ export class ProgressWatch {
     return this.#models.map(({ name, key, waiting, parked }) => {
       const applied = held.get(key) ?? -1n;
       const left = waiting.filter(({ position }) => position > applied);
-      const ageMs = left[0] ? now - left[0].storedAt.getTime() : 0;
+      // When all that were counted are applied by now, the next is as old as the last of them at most.
+      const oldest = left[0] ?? (waiting.length === MOST_COUNTED ? waiting.at(-1) : undefined);
+      const ageMs = oldest ? now - oldest.storedAt.getTime() : 0;
       const lagMs = Math.max(0, ageMs, unseenMs > TRUSTED_FOR_MS ? unseenMs : 0);
       return { name, parked, lagEvents: left.length, lagSeconds: lagMs / 1_000 };
     });

@@ -8,25 +8,32 @@ const LEAST_GUESSES_LOG10 = 10;
 const MOST_READ = 64;
 const SHORTEST_WORD = 3;
 
-let estimator: Promise<ZxcvbnFactory> | null = null;
+/** The result of one load for all callers; after a failure the next caller loads again. */
+export function loadedOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | null = null;
+  return () =>
+    (loaded ??= load().catch((error: unknown) => {
+      loaded = null;
+      throw error;
+    }));
+}
 
 /** Its lists take 0.1 s and 40 MB: only a process in which a password is set loads them. */
-const loadEstimator = async (): Promise<ZxcvbnFactory> => {
+const estimator = loadedOnce(async (): Promise<ZxcvbnFactory> => {
   const [{ ZxcvbnFactory: Factory }, { dictionary, adjacencyGraphs }] = await Promise.all([
     import('@zxcvbn-ts/core'),
     import('@zxcvbn-ts/language-common'),
   ]);
   return new Factory({ dictionary, graphs: adjacencyGraphs, maxLength: MOST_READ });
-};
+});
 
 /** As `Secrets.weaknessOf`. */
 export async function weaknessOf(
   password: string,
   words: readonly string[],
 ): Promise<PasswordWeakness | null> {
-  estimator ??= loadEstimator();
   const read = password.normalize('NFC').slice(0, MOST_READ);
-  const { guessesLog10, feedback } = (await estimator).check(read, piecesOf(words));
+  const { guessesLog10, feedback } = (await estimator()).check(read, piecesOf(words));
   return guessesLog10 >= LEAST_GUESSES_LOG10 ? null : (REASONS[feedback.warning ?? ''] ?? 'short_words');
 }
 

@@ -51,7 +51,7 @@ export function createSignInAttempts(options: SignInAttemptsOptions): AttemptLim
 }
 
 const tooOften = (waitMs: number): GatewayError =>
-  new GatewayError('rate_limited', 'Too many sign-in attempts; wait before the next one.', {
+  new GatewayError('rate_limited', 'Too many attempts from here; wait before the next one.', {
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
     details: { limit: 'sign_ins_per_minute' },
   });

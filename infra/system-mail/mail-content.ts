@@ -60,6 +60,10 @@ const sealedAddress = async ({ ports, request: { to } }: Given): Promise<string 
 const personOf = ({ ports, request: { user_id } }: Given): PersonEntry | undefined =>
   ports.directory.state.people.get(user_id ?? '');
 
+/** Of the account it goes to, else the one that was given with the request. */
+const addressOf = async (given: Given): Promise<string | null> =>
+  personOf(given)?.email ?? (await sealedAddress(given));
+
 const signInLink = ({ ports }: Given): Link => linkTo(ports.server.baseUrl, '/console');
 
 interface WantedLink {
@@ -78,7 +82,7 @@ async function newLink({ ports }: Given, { purpose, subject, orgId, endsAt }: Wa
 const orgOf = ({ ports }: Given, userId: string): string | null =>
   membershipsOf(ports.directory.state, userId)[0]?.orgId ?? null;
 
-const orgName = ({ ports, orgId }: Given): string =>
+const orgName = ({ ports }: Pick<Given, 'ports'>, orgId: string | null): string =>
   plainName(ports.directory.state.organisations.get(orgId ?? '')?.name ?? '');
 
 const addressed = (to: string, recipientId: string | null, mail: MailText): Addressed => ({
@@ -98,19 +102,17 @@ const toPerson =
 
 async function passwordReset(given: Given): Promise<Content> {
   const { ports, request } = given;
-  const email = personOf(given)?.email ?? (await sealedAddress(given));
+  const email = await addressOf(given);
   if (email === null) return 'no_account';
   const ownerId = request.user_id ?? (await accountsOf(ports, email)).ownerId;
   const owner = ports.directory.state.people.get(ownerId ?? '');
-  if (owner === undefined) return 'no_account';
+  // The links of an account that is being erased may have been withdrawn already.
+  if (owner === undefined || owner.isBeingErased) return 'no_account';
   const href = await newLink(given, { purpose: 'reset', subject: owner.id, orgId: orgOf(given, owner.id) });
   return addressed(owner.email, owner.id, templates.passwordReset(href));
 }
 
 /** To an address with an owner nobody else gets a link; the owner learns that the account exists. */
-const addressOf = async (given: Given): Promise<string | null> =>
-  personOf(given)?.email ?? (await sealedAddress(given));
-
 async function verifyEmail(given: Given): Promise<Content> {
   const { ports, request } = given;
   const email = await addressOf(given);
@@ -127,7 +129,7 @@ async function verifyEmail(given: Given): Promise<Content> {
 
 async function askToVerify(given: Given, { id, email, name }: PersonEntry): Promise<Content> {
   const orgId = orgOf(given, id);
-  const organisation = plainName(given.ports.directory.state.organisations.get(orgId ?? '')?.name ?? '');
+  const organisation = orgName(given, orgId);
   const href = await newLink(given, { purpose: 'verify', subject: id, orgId });
   return addressed(email, id, templates.verifyEmail({ name: plainName(name), organisation }, href));
 }
@@ -145,7 +147,7 @@ async function invite(given: Given): Promise<Content> {
   const { role, expiresAt } = entry;
   const facts = {
     ...{ role, expiresAt },
-    organisation: plainName(state.organisations.get(entry.orgId)?.name ?? ''),
+    organisation: orgName(given, entry.orgId),
     inviter: plainName(state.people.get(entry.createdBy)?.name ?? ''),
   };
   return addressed(entry.email, entry.id, templates.invite(facts, href));
@@ -174,7 +176,10 @@ const organisationDeleted = (given: Given): MailText | SkipReason => {
   const { ports, orgId } = given;
   const eraseAt = ports.directory.state.organisations.get(orgId ?? '')?.eraseAt ?? null;
   if (eraseAt === null) return 'no_longer_true';
-  return templates.organisationDeleted({ organisation: orgName(given), eraseAt }, signInLink(given));
+  return templates.organisationDeleted(
+    { organisation: orgName(given, given.orgId), eraseAt },
+    signInLink(given),
+  );
 };
 
 function applicationConnected(given: Given): MailText | SkipReason {
@@ -188,7 +193,11 @@ function applicationConnected(given: Given): MailText | SkipReason {
     name,
     redirectUri,
   });
-  const facts = { name: plainName(name), host: host ?? redirect_host, organisation: orgName(given) };
+  const facts = {
+    name: plainName(name),
+    host: host ?? redirect_host,
+    organisation: orgName(given, given.orgId),
+  };
   return templates.applicationConnected(
     { ...facts, at: grant.createdAt },
     linkTo(given.ports.server.baseUrl, '/console#/account'),
@@ -202,7 +211,7 @@ const agentsHandedOver = (given: Given, { id }: PersonEntry): MailText | SkipRea
     return agent?.ownerId === id ? [plainName(agent.name)] : [];
   });
   if (agents.length === 0) return 'no_longer_true';
-  return templates.agentsHandedOver({ organisation: orgName(given), agents }, signInLink(given));
+  return templates.agentsHandedOver({ organisation: orgName(given, given.orgId), agents }, signInLink(given));
 };
 
 /** Only what waits for this person now is named. */
@@ -220,7 +229,11 @@ async function approvalsWaitingFor(given: Given): Promise<Content> {
   const { baseUrl } = ports.server;
   const token = unsubscribeToken(ports.ids, { orgId, userId: person.id });
   const unsubscribe = linkTo(baseUrl, `${UNSUBSCRIBE_PATH}/${token}`);
-  const notice = { facts, remindedIds: request.reminded_ids ?? [], organisation: orgName(given) };
+  const notice = {
+    facts,
+    remindedIds: request.reminded_ids ?? [],
+    organisation: orgName(given, given.orgId),
+  };
   return {
     ...addressed(person.email, person.id, approvalsWaiting(notice, { baseUrl, unsubscribe })),
     // RFC 8058 3.1
@@ -243,7 +256,7 @@ const CONTENTS: Readonly<Record<SystemMailKind, (given: Given) => Promise<Conten
   password_changed: toPerson((given) => templates.passwordChanged(given.requestedAt, signInLink(given))),
   new_sign_in: toPerson(newSignIn),
   invite,
-  member_removed: toPerson((given) => templates.memberRemoved(orgName(given))),
+  member_removed: toPerson((given) => templates.memberRemoved(orgName(given, given.orgId))),
   agents_handed_over: toPerson(agentsHandedOver),
   organisation_deleted: toPerson(organisationDeleted),
   account_erased: accountErased,

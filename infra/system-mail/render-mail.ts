@@ -1,7 +1,6 @@
 /** Writes a mail as plain text and as HTML, from the same declaration and in the same order. */
+import { escaped, PRODUCT } from '../../commands/html/html-markup.ts';
 import type { MailItem, MailText } from './mail-parts.ts';
-
-export const PRODUCT = 'Mailbox Gateway';
 
 interface Rendered {
   readonly subject: string;
@@ -33,17 +32,6 @@ function textOf(mail: MailText, host: string): string {
   ];
   return `${blocks.join('\n\n')}\n`;
 }
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
 /** Isolated, so that the writing direction of a name cannot rearrange what stands around it. */
 const paragraph = (text: string, style = ''): string =>

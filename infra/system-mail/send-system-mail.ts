@@ -30,18 +30,17 @@ export async function sendSystemMail(ports: SendPorts, id: string): Promise<'set
     if (!(await ports.directory.untilCurrent())) return 'held';
     const content = await contentOf(ports, { request, orgId, requestedAt });
     const author = systemAuthor(ports, orgId);
+    const append = async (decide: (before: SystemMailState, at: Date) => ReturnType<typeof skipMail>) =>
+      (await decideAndAppend(ports, author, systemMail, { id, decide })).state;
     if (typeof content === 'string') {
-      await decideAndAppend(ports, author, systemMail, { id, decide: (state) => skipMail(state, content) });
-    } else {
-      lease.assertHeld();
-      const failure = await attempt(ports, { id, kind: request.kind, content });
-      const { state } = await decideAndAppend(ports, author, systemMail, {
-        id,
-        decide: (before, at) => noteAttempt(before, failure, at),
-      });
-      if (failure !== null) tell(ports, { id, state, failure });
+      await forget(ports, id, await append((before) => skipMail(before, content)));
+      return 'settled';
     }
-    if (request.to !== null) await forgetAddress(ports, id);
+    lease.assertHeld();
+    const failure = await attempt(ports, { id, kind: request.kind, content });
+    const state = await append((before, at) => noteAttempt(before, failure, at));
+    if (failure !== null) tell(ports, { id, state, failure });
+    await forget(ports, id, state);
     return 'settled';
   } finally {
     await lease.release();
@@ -79,10 +78,15 @@ function tell(
 }
 
 /** Erases the key of an address that only this mail knew, once the mail has ended. */
-export async function forgetAddress(
-  { events, personal }: Pick<Ports, 'events' | 'personal'>,
+export async function forgetAddress(ports: Pick<Ports, 'events' | 'personal'>, id: string): Promise<void> {
+  const { state } = await loadAggregate(ports.events, systemMail, id);
+  await forget(ports, id, state);
+}
+
+async function forget(
+  { personal }: Pick<Ports, 'personal'>,
   id: string,
+  { dueAt, request }: SystemMailState,
 ): Promise<void> {
-  const { state } = await loadAggregate(events, systemMail, id);
-  if (state.dueAt === null && state.request?.to != null) await personal.erase(id);
+  if (dueAt === null && request?.to != null) await personal.erase(id);
 }

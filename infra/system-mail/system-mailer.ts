@@ -1,10 +1,9 @@
 /** The `SystemMailer` port: by the mail server of `SYSTEM_SMTP_URL`, or into the log. */
 import { isIP } from 'node:net';
 import { createTransport } from 'nodemailer';
+import { PRODUCT } from '../../commands/html/html-markup.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import { MailNotSent, type OutgoingMail, type SystemMailer } from '../../commands/ports/system-mailer.ts';
-import { within } from '../concurrency/within.ts';
-import { PRODUCT } from './render-mail.ts';
 
 export interface SystemMailSettings {
   /** Null = links go to the log. */
@@ -56,18 +55,18 @@ function smtpMailer(options: MailerOptions & { readonly smtpUrl: string }): Syst
         disableFileAccess: true,
         disableUrlAccess: true,
       });
+      // Ends the exchange too: beside the next attempt it could still send a second copy.
+      const signal = AbortSignal.timeout(deadlineMs);
       try {
-        await within(deadlineMs, transport.sendMail(messageOf(mail, { from, domain })), LATE);
+        await transport.sendMail({ ...messageOf(mail, { from, domain }), signal });
       } catch (error) {
-        throw notSent(error);
+        throw signal.aborted ? new MailNotSent('timeout', false, error) : notSent(error);
       } finally {
         transport.close();
       }
     },
   };
 }
-
-const LATE = 'no answer in time';
 
 /** An address of a network has no mail of its own. */
 function defaultSender(baseUrl: string): string {
@@ -138,8 +137,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const ABOUT_THE_MAIL: readonly unknown[] = ['RCPT TO', 'DATA'];
 
 function notSent(error: unknown): MailNotSent {
-  const { code, command, responseCode, message } = error as Record<string, unknown>;
-  if (message === LATE) return new MailNotSent('timeout', false, error);
+  const { code, command, responseCode } = error as Record<string, unknown>;
   if (typeof responseCode === 'number') {
     const isFinal = responseCode >= 500 && ABOUT_THE_MAIL.includes(command);
     return new MailNotSent(String(responseCode), isFinal, error);

@@ -31,7 +31,7 @@ export const cancelled = (claim: Claim, code: DeliveryError): DeliveryEnded => (
   error: { code },
 });
 
-/** Its run died: whether a request was made is not known. */
+/** Whether a request was made is not known, or how it ended could not be recorded. */
 export const interrupted = (claim: Claim, now: Date): DeliveryEnded => ({
   ...unsent(claim),
   ...afterInterruption(claim.delivery, now),

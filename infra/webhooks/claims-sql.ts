@@ -9,12 +9,13 @@ export interface Picking {
   readonly ofOneOrganisation: number;
   readonly expiredBefore: Date;
   readonly exceptEndpoints: readonly string[];
+  readonly exceptOrganisations: readonly string[];
   /** Attempts at once to an endpoint that answers. */
   readonly healthyRoom: number;
 }
 
 /**
- * Attempts at once to an endpoint whose last attempt failed, and to one that rests between attempts. There an attempt counts
+ * Attempts at once to an endpoint whose last attempt failed, whether the model shows it or this run knows it, and to one that rests between attempts. There an attempt counts
  * until the model shows its outcome: it may begin the next rest.
  */
 const FAILING_ROOM = 2;
@@ -31,25 +32,33 @@ const isDue = ({ due }: ModelTables): string => `exists (select from ${due} d wh
 
 const UNCLAIMED = 'not exists (select from work.delivery_claim k where k.delivery_id = d.id)';
 
-/** Attempts under way, and those of this run that are over and whose end the model does not show yet. */
+/**
+ * Claims that count. Of this run: those under way, those claimed ahead, and those that are over and whose end the model does
+ * not show yet. Of other runs every claim counts as running, also where the outcome is in the log and not in the model yet:
+ * which of theirs are over only they know.
+ */
 const busyOf = (tables: ModelTables): string => `
-  select k.endpoint_id, k.org_id, o.id is null as is_running
+  select k.endpoint_id, k.org_id, o.id is null as is_running, k.delivery_id = any($14::text[]) as has_failed
   from work.delivery_claim k left join unnest($4::text[]) as o(id) on o.id = k.delivery_id
   where o.id is null or (o.id <> all($5::text[]) and ${isDue(tables)})`;
+
+/** An endpoint whose organisation is none of these. */
+const isServed = (except: string): string => `(e.org_id = any(${except}::text[])) is not true`;
 
 /** The parameters of `TAKE`. Endpoints that may be called, each with what is due and not claimed; oldest first. */
 const dueOf = ({ due, endpoints }: ModelTables): string => `
   select d.*, e.org_id, e.busy_org from (
     select e.id, e.org_id, coalesce(o.claims, 0) as busy_org,
       case when e.rests > 0 then ${String(PROBES)} - coalesce(b.unseen, 0)
-        when e.status = 'failing' then ${String(FAILING_ROOM)} - coalesce(b.unseen, 0)
+        when e.status = 'failing' or b.has_failed then ${String(FAILING_ROOM)} - coalesce(b.unseen, 0)
         else $12::int - coalesce(b.claims, 0) end as room
     from ${endpoints} e
-    left join (select endpoint_id, count(*) filter (where is_running)::int as claims, count(*)::int as unseen
+    left join (select endpoint_id, count(*) filter (where is_running)::int as claims, count(*)::int as unseen,
+        bool_or(has_failed) as has_failed
       from busy group by 1) b on b.endpoint_id = e.id
     left join (select org_id, count(*)::int as claims from busy where is_running group by 1) o on o.org_id = e.org_id
     where e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $7)
-      and e.id <> all($11::text[])
+      and e.id <> all($11::text[]) and ${isServed('$13')}
   ) e cross join lateral (
     select d.id, d.endpoint_id, d.due_at, row_number() over (order by d.due_at, d.sequence) as nth
     from (
@@ -65,7 +74,8 @@ const dueOf = ({ due, endpoints }: ModelTables): string => `
  *
  * $1 checkpoint, $2 least position, $3 this run, $4 its attempts that are over, $5 of these, those that sent nothing, $6 prefix
  * of the workers' leases, $7 now, $8 limit, $9 of one organisation, $10 expired before, $11 except endpoints, $12 room of a
- * healthy endpoint. In turns by endpoint and by organisation: the first of each, then the second.
+ * healthy endpoint, $13 except organisations, $14 attempts of this run that failed. In turns by endpoint and by organisation: the first
+ * of each, then the second.
  */
 export const TAKE = (tables: ModelTables): string => `
   with gate as (select position from read.checkpoint where projection = $1 and position >= $2::bigint),
@@ -102,7 +112,7 @@ export const TAKE = (tables: ModelTables): string => `
       from chosen c join inserted i on i.delivery_id = c.id), '[]') as picked
   from gate`;
 
-/** $1 checkpoint, $2 now, $3 expired before. Since when what may be sent has waited; null when nothing does, or the model is behind. */
+/** $1 checkpoint, $2 now, $3 expired before, $4 except organisations. Since when what may be sent has waited; null when nothing does, or the model is behind. */
 export const OLDEST_DUE = ({ due, endpoints }: ModelTables): string => `
   select min(d.due_at) as oldest from read.checkpoint c, work.delivery_progress p, ${endpoints} e
   cross join lateral (
@@ -111,4 +121,5 @@ export const OLDEST_DUE = ({ due, endpoints }: ModelTables): string => `
     order by d.due_at, d.sequence limit 1
   ) d
   where c.projection = $1 and c.position >= p.highest
-    and e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $2)`;
+    and e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $2)
+    and ${isServed('$4')}`;

@@ -40,12 +40,17 @@ export interface ClaimOptions {
   readonly runId: string;
 }
 
+/** Which deliveries may be sent. */
+export type Allowed = Pick<Picking, 'now' | 'expiredBefore' | 'exceptOrganisations'>;
+
 /** What a run wants of a pass. */
 export interface Wanted extends Picking {
   /** Claims of this run whose outcome is in the log; each stays until the model shows that it ended. */
   readonly recorded: readonly string[];
   /** Claims of this run that sent nothing. */
   readonly released: readonly string[];
+  /** Claims of this run whose request failed, in the log already or not. */
+  readonly failed: readonly string[];
   /** Claims of this run that are being worked on. */
   readonly underWay: readonly Claim[];
 }
@@ -89,11 +94,12 @@ export class DeliveryClaims {
   }
 
   /** For how long something that is due has waited, in seconds. */
-  async lagSeconds({ now, expiredBefore }: Pick<Picking, 'now' | 'expiredBefore'>): Promise<number> {
+  async lagSeconds({ now, expiredBefore, exceptOrganisations }: Allowed): Promise<number> {
     const [row] = await this.#options.sql.query<{ oldest: Date | null }>(OLDEST_DUE(this.#tables), [
       checkpointKey(webhooks),
       now,
       expiredBefore,
+      exceptOrganisations,
     ]);
     return row?.oldest == null ? 0 : Math.max(0, (now.getTime() - row.oldest.getTime()) / 1_000);
   }
@@ -147,6 +153,8 @@ export class DeliveryClaims {
       wanted.expiredBefore,
       wanted.exceptEndpoints,
       wanted.healthyRoom,
+      wanted.exceptOrganisations,
+      wanted.failed,
     ]);
     if (pass === undefined) return { claims: NONE, dead: [] };
     const taken = pass.abandoned.length > 0 ? await this.#takeOver(sql, pass) : [];

@@ -1,11 +1,11 @@
 /** Makes the attempts that are due: claims them, sends each, and records how it ended (`contract.md` 11). */
 import { type Author, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import { restorableOrgs } from '../../commands/kernel/membership.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
-import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import type { DeliveryEnded } from '../../commands/webhooks/delivery-events.ts';
 import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
-import { endedEntry } from '../../commands/webhooks/ended-entry.ts';
+import { endedEntry, sealedExcerpt } from '../../commands/webhooks/ended-entry.ts';
 import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
 import { afterResponse } from '../../commands/webhooks/next-attempt.ts';
 import { DUE_CHANNEL } from '../../projections/webhooks.ts';
@@ -16,11 +16,12 @@ import { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { listen } from '../postgres/listen.ts';
 import { answered, cancelled, interrupted } from './attempt-outcome.ts';
-import { type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
+import { type Allowed, type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
 import type { DeliveryStream } from './delivery-log.ts';
 import { CONNECTIONS } from './post-webhook.ts';
 import { prepareRequest } from './prepare-request.ts';
 import { reasonToDisable } from './reason-to-disable.ts';
+import { untilBack } from './until-back.ts';
 
 export interface DeliveryWorkerParts {
   readonly ports: Ports;
@@ -44,7 +45,6 @@ const SHARE_OF_ONE_ORGANISATION = 1 / 4;
 const PLACE_WITHIN_MS = 1_000;
 /** Of an endpoint whose attempts could not be made, for a reason of the gateway. */
 const PAUSES = { firstMs: 1_000, mostMs: 60_000 };
-const AGAIN_AFTER_MS = 1_000;
 /** After the deadline of the attempts under way, for their outcomes. */
 const RECORD_WITHIN_MS = 5_000;
 
@@ -56,6 +56,7 @@ interface Sent {
 export class DeliveryWorker {
   readonly #parts: DeliveryWorkerParts;
   readonly #claims: DeliveryClaims;
+  readonly #lease: string;
   readonly #pauses: KeyedBackoff;
   readonly #wake = new WakeSignal();
   readonly #underWay = new Map<string, { readonly claim: Claim; readonly ended: Promise<void> }>();
@@ -67,9 +68,12 @@ export class DeliveryWorker {
   #passedAt = -Infinity;
   /** Aborted when something due was told since the last pass began, or when the work ends. */
   #told = new AbortController();
-  /** Attempts whose outcome is in the log, and those that sent nothing, until their claims are gone. */
+  /** Attempts whose outcome is in the log, those that sent nothing, and those that failed, until their claims are gone. */
   readonly #recorded = new Set<string>();
   readonly #released = new Set<string>();
+  readonly #failed = new Set<string>();
+  /** Attempts whose request may have been made. */
+  readonly #posted = new Set<string>();
   readonly #authors = new Map<string | null, Author>();
   #isAskedToEnd = false;
   #isEnding = false;
@@ -79,6 +83,7 @@ export class DeliveryWorker {
     this.#parts = parts;
     this.#places = new Semaphore(parts.concurrency);
     this.#claims = new DeliveryClaims({ sql, events, log, runId: leases.runId });
+    this.#lease = `${WORKER_LEASE}${leases.runId}`;
     this.#pauses = new KeyedBackoff(clock, PAUSES);
   }
 
@@ -89,7 +94,7 @@ export class DeliveryWorker {
 
   /** For how long something that is due has waited. */
   lagSeconds(): Promise<number> {
-    return this.#claims.lagSeconds(this.#times());
+    return this.#claims.lagSeconds(this.#allowed());
   }
 
   /** Makes attempts until the signal aborts; then those under way may end. */
@@ -135,23 +140,21 @@ export class DeliveryWorker {
     if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
     try {
       const claims = await this.#claims.take({
-        ...this.#times(),
+        ...this.#allowed(),
         recorded: [...this.#recorded],
         released: [...this.#released],
+        failed: [...this.#failed],
         limit: isReady ? room : 0,
         underWay: [...this.#underWay.values()].map(({ claim }) => claim),
         ofOneOrganisation: Math.ceil(concurrency * SHARE_OF_ONE_ORGANISATION),
         exceptEndpoints: this.#pauses.waiting(),
         healthyRoom: CONNECTIONS,
       });
-      for (const id of claims.over) {
-        this.#recorded.delete(id);
-        this.#released.delete(id);
-      }
+      for (const id of claims.over)
+        for (const known of [this.#recorded, this.#released, this.#failed]) known.delete(id);
       const until = AbortSignal.timeout(PLACE_WITHIN_MS);
       for (const claim of claims.due) this.#begin(claim, () => this.#attempt(claim, until));
-      for (const claim of claims.interrupted)
-        this.#begin(claim, () => this.#record(claim, interrupted(claim, ports.clock.now())));
+      for (const claim of claims.interrupted) this.#begin(claim, () => this.#interrupt(claim));
       for (const claim of claims.expired)
         this.#begin(claim, () => this.#record(claim, cancelled(claim, 'expired')));
     } catch (error) {
@@ -160,14 +163,11 @@ export class DeliveryWorker {
     }
   }
 
-  get #lease(): string {
-    return `${WORKER_LEASE}${this.#parts.ports.leases.runId}`;
-  }
-
-  #times(): { readonly now: Date; readonly expiredBefore: Date } {
-    const { clock, server } = this.#parts.ports;
+  #allowed(): Allowed {
+    const { clock, server, directory } = this.#parts.ports;
     const now = clock.now();
-    return { now, expiredBefore: new Date(now.getTime() - server.webhookTimes.keptForMs) };
+    const expiredBefore = new Date(now.getTime() - server.webhookTimes.keptForMs);
+    return { now, expiredBefore, exceptOrganisations: restorableOrgs(directory.state) };
   }
 
   #begin(claim: Claim, work: () => Promise<void>): void {
@@ -175,18 +175,26 @@ export class DeliveryWorker {
     // Its claim was lost with `work`, and is taken again while the attempt goes on.
     if (this.#underWay.has(id)) return;
     const ended = work()
-      .catch((error: unknown) => {
-        // Due again after a pause; when this process ends, another takes it over.
-        this.#released.add(id);
-        this.#pauses.failed(claim.endpoint.id);
-        const about = { delivery_id: id, endpoint_id: claim.endpoint.id, error: String(error) };
-        this.#parts.ports.log.error('webhooks: attempt not recorded', about);
-      })
+      .catch((error: unknown) => this.#putOff(claim, error))
       .finally(() => {
         this.#underWay.delete(id);
+        this.#posted.delete(id);
         this.#wake.ring();
       });
     this.#underWay.set(id, { claim, ended });
+  }
+
+  /** Due again after a pause. What may have been sent is interrupted; when this process ends before, another records that. */
+  async #putOff(claim: Claim, error: unknown): Promise<void> {
+    const { id, endpointId } = claim.delivery;
+    const tell = (what: unknown): void => {
+      const about = { delivery_id: id, endpoint_id: endpointId, error: String(what) };
+      this.#parts.ports.log.error('webhooks: attempt not recorded', about);
+    };
+    tell(error);
+    this.#pauses.failed(endpointId);
+    if (this.#posted.has(id)) await this.#lasting(() => this.#interrupt(claim)).catch(tell);
+    else this.#released.add(id);
   }
 
   /** Sends the request as soon as there is a place for it. */
@@ -217,8 +225,10 @@ export class DeliveryWorker {
     // Without the lease another run may have taken it over.
     if (prepared === null || !ports.leases.isHeld(this.#lease)) return 'not_sent';
     if (prepared === 'rights_gone') return prepared;
+    this.#posted.add(claim.delivery.id);
     const response = await ports.webhookSender.post(prepared.request);
     this.#endedRequests += 1;
+    if (response.status !== 'succeeded') this.#failed.add(claim.delivery.id);
     metrics?.webhookAttempted({
       outcome: response.error ?? 'succeeded',
       seconds: response.durationMs / 1_000,
@@ -228,23 +238,18 @@ export class DeliveryWorker {
 
   async #settle(claim: Claim, { response, withheld }: Sent): Promise<void> {
     const { ports } = this.#parts;
-    const { clock, personal, server } = ports;
-    const { state } = claim.endpoint;
+    const { clock, server } = ports;
     const now = clock.now();
     const timing = { times: server.webhookTimes, now, chance: Math.random() };
     const following = afterResponse(claim.delivery, response, timing);
-    const excerpt =
-      response.excerpt === '' || state.createdBy === null
-        ? null
-        : await this.#lasting(() => personal.seal(state.createdBy ?? '', response.excerpt));
+    const excerpt = await this.#lasting(() => sealedExcerpt(ports, claim.endpoint.state, response));
     const reason = await this.#lasting(() => reasonToDisable(ports, claim, response, now));
     // First: no attempt is to follow one after which the endpoint is disabled. It is not when a person changed it meanwhile.
     const isDisabled = reason !== null && (await this.#disable(claim, reason));
     const next = isDisabled ? null : following.next;
-    await this.#record(
-      claim,
-      answered(claim, response, { ...following, next, response_excerpt: excerpt, withheld }),
-    );
+    const ended = answered(claim, response, { ...following, next, response_excerpt: excerpt, withheld });
+    await this.#record(claim, ended);
+    this.#pauses.clear(claim.endpoint.id);
   }
 
   /** True when nothing more is sent to the endpoint. */
@@ -257,7 +262,12 @@ export class DeliveryWorker {
     const { orgId, mailboxId, id } = claim.delivery;
     await deliveryLog.keep(endedEntry(this.#author(orgId), ports.clock.now(), ended, mailboxId));
     this.#recorded.add(id);
-    this.#pauses.clear(claim.endpoint.id);
+  }
+
+  /** What may have been sent, and nobody knows how it ended. */
+  async #interrupt(claim: Claim): Promise<void> {
+    this.#posted.add(claim.delivery.id);
+    await this.#record(claim, interrupted(claim, this.#parts.ports.clock.now()));
   }
 
   /** The outcomes between two passes are recorded under one request id. */
@@ -268,21 +278,12 @@ export class DeliveryWorker {
   }
 
   /** What must be done once a request was made: tried until the stores are back, or this process ends. */
-  async #lasting<T>(work: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        const isAway = error instanceof GatewayError && ERROR_TABLE[error.code].retryable;
-        if (!isAway || this.#isEnding) throw error;
-        await this.#parts.ports.clock.sleep(AGAIN_AFTER_MS);
-      }
-    }
+  #lasting<T>(work: () => Promise<T>): Promise<T> {
+    return untilBack(work, this.#parts.ports.clock, () => this.#isEnding);
   }
 
   async #end(): Promise<void> {
-    const { ports } = this.#parts;
-    const { clock, server, leases, log } = ports;
+    const { clock, server, leases, log } = this.#parts.ports;
     const limit = new AbortController();
     const late = clock.sleep(server.webhookTimes.deadlineMs + RECORD_WITHIN_MS, limit.signal);
     await Promise.race([Promise.all([...this.#underWay.values()].map(({ ended }) => ended)), late]);

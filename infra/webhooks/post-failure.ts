@@ -6,15 +6,6 @@ import type { DeliveryError } from '../../commands/values/webhook-event.ts';
 /** An answer, or why there is none, without its times. */
 export type Outcome = Omit<WebhookResponse, 'startedAt' | 'durationMs'>;
 
-/** An answer began and did not end. */
-export class AnswerBroken extends Error {
-  readonly httpStatus: number;
-  constructor(httpStatus: number, cause: unknown) {
-    super('the answer did not end', { cause });
-    this.httpStatus = httpStatus;
-  }
-}
-
 const BY_CODE: Readonly<Record<string, DeliveryError>> = {
   ECONNREFUSED: 'connection_refused',
   EHOSTUNREACH: 'connection_refused',
@@ -47,14 +38,14 @@ function errorOf(error: unknown): DeliveryError {
   return 'protocol_error';
 }
 
-export function outcomeOfFailure(error: unknown, deadline: AbortSignal): Outcome {
-  const isBroken = error instanceof AnswerBroken;
-  const code = deadline.aborted ? 'timeout' : errorOf(isBroken ? error.cause : error);
-  return {
-    status: code === 'target_blocked' ? 'blocked' : 'failed',
-    httpStatus: isBroken ? error.httpStatus : null,
-    error: code,
-    excerpt: '',
-    retryAfterSeconds: null,
-  };
-}
+/** `httpStatus`: of an answer that began and did not end. */
+export const failed = (error: DeliveryError, httpStatus: number | null): Outcome => ({
+  status: error === 'target_blocked' ? 'blocked' : 'failed',
+  httpStatus,
+  error,
+  excerpt: '',
+  retryAfterSeconds: null,
+});
+
+export const outcomeOfFailure = (error: unknown, httpStatus: number | null): Outcome =>
+  failed(errorOf(error), httpStatus);

@@ -6,8 +6,8 @@ import { buildConnector, Pool } from 'undici';
 import type { Clock } from '../../commands/ports/ports.ts';
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '../../commands/ports/webhook-port.ts';
 import type { EgressGuard } from '../egress/egress-guard.ts';
-import { isUnresolved, type Outcome, outcomeOfFailure } from './post-failure.ts';
-import { readAnswer } from './read-answer.ts';
+import { isUnresolved } from './post-failure.ts';
+import { AnswerReader } from './read-answer.ts';
 import { signedHeaders } from './sign-webhook.ts';
 import { targetOf, type Target } from './target-of.ts';
 
@@ -26,9 +26,18 @@ const MOST_POOLS = 500;
 /** As many as one endpoint is sent at once: an attempt that waited for a connection would lose that time of its deadline. */
 export const CONNECTIONS = 20;
 
+/** Where the requests of an endpoint go. */
+interface Route {
+  readonly url: string;
+  readonly origin: string;
+  readonly path: string;
+  readonly pool: Pool;
+}
+
 export class PooledWebhookSender implements WebhookSender {
   readonly #options: WebhookSenderOptions;
-  readonly #pools = new Map<string, { readonly origin: string; readonly pool: Pool }>();
+  /** By endpoint. */
+  readonly #routes = new Map<string, Route>();
 
   constructor(options: WebhookSenderOptions) {
     this.#options = options;
@@ -49,57 +58,62 @@ export class PooledWebhookSender implements WebhookSender {
     const { clock, deadlineMs } = this.#options;
     const startedAt = clock.now();
     const from = performance.now();
-    const deadline = new AbortController();
-    const overdue = Promise.withResolvers<Outcome>();
+    const answer = new AnswerReader(startedAt);
     const timer = setTimeout(() => {
-      deadline.abort();
-      // A request that has no connection yet does not hear the signal.
-      setImmediate(() => {
-        overdue.resolve(outcomeOfFailure(deadline.signal.reason, deadline.signal));
-      });
+      answer.end();
     }, deadlineMs);
-    const sent = this.#send(request, startedAt, deadline.signal).catch((error: unknown) =>
-      outcomeOfFailure(error, deadline.signal),
-    );
-    const answer = await Promise.race([sent, overdue.promise]);
+    try {
+      this.#send(request, startedAt, answer);
+    } catch (error) {
+      answer.fail(error);
+    }
+    const outcome = await answer.outcome;
     clearTimeout(timer);
-    return { startedAt, durationMs: Math.round(performance.now() - from), ...answer };
+    return { startedAt, durationMs: Math.round(performance.now() - from), ...outcome };
   }
 
   async close(): Promise<void> {
-    const pools = [...this.#pools.values()];
-    this.#pools.clear();
-    await Promise.all(pools.map(({ pool }) => pool.destroy()));
+    const routes = [...this.#routes.values()];
+    this.#routes.clear();
+    await Promise.all(routes.map(({ pool }) => pool.destroy()));
   }
 
-  async #send(request: WebhookRequest, at: Date, signal: AbortSignal): Promise<Outcome> {
-    const target = targetOf(request.url);
-    const answer = await this.#poolOf(request.endpointId, target).request({
-      method: 'POST',
-      path: `${target.url.pathname}${target.url.search}`,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': this.#options.userAgent,
-        ...signedHeaders(request, at),
+  #send(request: WebhookRequest, at: Date, answer: AnswerReader): void {
+    const { pool, path } = this.#routeTo(request);
+    pool.dispatch(
+      {
+        method: 'POST',
+        path,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': this.#options.userAgent,
+          ...signedHeaders(request, at),
+        },
+        body: request.body,
       },
-      body: request.body,
-      signal,
-    });
-    return await readAnswer(answer, at);
+      answer,
+    );
   }
 
-  #poolOf(endpointId: string, { url, host, port }: Target): Pool {
-    const known = this.#pools.get(endpointId);
-    this.#pools.delete(endpointId);
-    const isSame = known?.origin === url.origin;
-    if (known && !isSame) void known.pool.close();
-    const pool = known && isSame ? known.pool : this.#open(url.origin, host, port);
-    this.#pools.set(endpointId, { origin: url.origin, pool });
+  #routeTo({ endpointId, url }: WebhookRequest): Route {
+    const known = this.#routes.get(endpointId);
+    const route = known?.url === url ? known : this.#newRoute(url, known);
+    this.#routes.delete(endpointId);
+    this.#routes.set(endpointId, route);
     this.#closeUnused();
-    return pool;
+    return route;
   }
 
-  #open(origin: string, host: string, port: number): Pool {
+  #newRoute(url: string, before: Route | undefined): Route {
+    const target = targetOf(url);
+    const { origin, pathname, search } = target.url;
+    const isSame = before?.origin === origin;
+    if (before && !isSame) void before.pool.close();
+    const pool = before && isSame ? before.pool : this.#open(origin, target);
+    return { url, origin, path: `${pathname}${search}`, pool };
+  }
+
+  #open(origin: string, { host, port }: Target): Pool {
     const { guard, deadlineMs, extraCertificates = [] } = this.#options;
     const connect = buildConnector({
       timeout: deadlineMs,
@@ -128,9 +142,9 @@ export class PooledWebhookSender implements WebhookSender {
   }
 
   #closeUnused(): void {
-    for (const [endpointId, { pool }] of this.#pools) {
-      if (this.#pools.size <= MOST_POOLS) return;
-      this.#pools.delete(endpointId);
+    for (const [endpointId, { pool }] of this.#routes) {
+      if (this.#routes.size <= MOST_POOLS) return;
+      this.#routes.delete(endpointId);
       // Attempts under way may end.
       void pool.close();
     }

@@ -1,4 +1,5 @@
 /** The request of an attempt, as the rights and the endpoint allow it right before it is sent. */
+import { isRestorable } from '../../commands/kernel/membership.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { WebhookRequest } from '../../commands/ports/webhook-port.ts';
 import type { EndpointState } from '../../commands/webhooks/endpoint.ts';
@@ -7,7 +8,7 @@ import { requestTarget } from '../../commands/webhooks/request-target.ts';
 import type { Claim } from './claims.ts';
 import { payloadBody, withheldBody } from './payload-bytes.ts';
 
-export interface Prepared {
+interface Prepared {
   readonly request: WebhookRequest;
   readonly withheld: boolean;
 }
@@ -34,8 +35,10 @@ export async function prepareRequest(ports: Ports, claim: Claim): Promise<Prepar
 async function prepare(
   ports: Ports,
   { delivery, endpoint: { id, state } }: Claim,
-): Promise<Prepared | 'rights_gone'> {
+): Promise<Prepared | 'rights_gone' | null> {
   const person = { orgId: delivery.orgId ?? '', personId: state.rightsOf };
+  // While it is deleted nobody has rights in it, and a restore gives them back.
+  if (isRestorable(ports.directory.state.organisations.get(person.orgId))) return null;
   const verdict = mayBeTold(ports.directory.state, person, delivery, ports.clock.now());
   if (verdict === 'rights_gone') return verdict;
   const target = await targetOf(ports, id, state);

@@ -1,49 +1,94 @@
-/** What the answer of an endpoint means; only its beginning is read. */
+/** Reads the answer of an endpoint, only its beginning, and says what it means. */
 import type { Dispatcher } from 'undici';
 import type { WebhookResponse } from '../../commands/ports/webhook-port.ts';
-import { AnswerBroken, type Outcome } from './post-failure.ts';
+import { failed, type Outcome, outcomeOfFailure } from './post-failure.ts';
 
 /** An answer longer than this is cut, with its connection. */
 const MOST_BYTES = 64 * 1024;
 const EXCERPT_BYTES = 1_024;
 
-type Answer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+/** What undici calls while it makes one request: without the stream that its `request` makes of each answer. */
+export class AnswerReader implements Dispatcher.DispatchHandler {
+  /** Settled once, whatever happens later. */
+  readonly outcome: Promise<Outcome>;
+  readonly #settle: (outcome: Outcome) => void;
+  readonly #startedAt: Date;
+  #controller: Dispatcher.DispatchController | null = null;
+  #status: number | null = null;
+  #retryAfter: string | null = null;
+  readonly #kept: Buffer[] = [];
+  #size = 0;
+  #isOverdue = false;
 
-export async function readAnswer({ statusCode, headers, body }: Answer, at: Date): Promise<Outcome> {
-  const beginning = await readBeginning(body).catch((error: unknown) => {
-    throw new AnswerBroken(statusCode, error);
-  });
-  const retryAfter = headers['retry-after'];
-  return {
-    ...verdictOn(statusCode),
-    httpStatus: statusCode,
-    excerpt: excerptOf(beginning),
-    retryAfterSeconds: typeof retryAfter === 'string' ? secondsUntil(retryAfter, at) : null,
-  };
+  constructor(startedAt: Date) {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.outcome = promise;
+    this.#settle = resolve;
+    this.#startedAt = startedAt;
+  }
+
+  /** At the deadline. A request that has no connection yet is not made later. */
+  end(): void {
+    this.#isOverdue = true;
+    this.#settle(failed('timeout', this.#status));
+    this.#controller?.abort(new Error('the deadline has passed'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOverdue) controller.abort(new Error('the deadline has passed'));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    // The answer itself follows.
+    if (status < 200) return;
+    this.#status = status;
+    const retryAfter = headers['retry-after'];
+    this.#retryAfter = typeof retryAfter === 'string' ? retryAfter : null;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#size < EXCERPT_BYTES) this.#kept.push(chunk.subarray(0, EXCERPT_BYTES - this.#size));
+    this.#size += chunk.length;
+    if (this.#size <= MOST_BYTES) return;
+    this.onResponseEnd();
+    // Ends the connection.
+    controller.abort(new Error('the answer is too long'));
+  }
+
+  onResponseEnd(): void {
+    if (this.#status === null) return;
+    this.#settle({
+      ...verdictOn(this.#status),
+      httpStatus: this.#status,
+      excerpt: excerptOf(this.#kept),
+      retryAfterSeconds: this.#retryAfter === null ? null : secondsUntil(this.#retryAfter, this.#startedAt),
+    });
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.fail(error);
+  }
+
+  fail(error: unknown): void {
+    this.#settle(outcomeOfFailure(error, this.#status));
+  }
 }
 
 function verdictOn(status: number): Pick<WebhookResponse, 'status' | 'error'> {
-  if (status >= 200 && status < 300) return { status: 'succeeded', error: null };
+  if (status < 300) return { status: 'succeeded', error: null };
   // A redirect could lead anywhere, and what is signed for one place is not for another.
-  if (status >= 300 && status < 400) return { status: 'blocked', error: 'redirect' };
+  if (status < 400) return { status: 'blocked', error: 'redirect' };
   return { status: 'failed', error: 'http_status' };
 }
 
-/** Reads to the end, or to `MOST_BYTES`; keeps the bytes of an excerpt. */
-async function readBeginning(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
-  const kept: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    if (size < EXCERPT_BYTES) kept.push(chunk.subarray(0, EXCERPT_BYTES - size));
-    size += chunk.length;
-    // Leaving the loop destroys the connection.
-    if (size > MOST_BYTES) break;
-  }
-  return Buffer.concat(kept);
-}
-
 /** A character cut at the end is left out. */
-const excerptOf = (bytes: Buffer): string => new TextDecoder().decode(bytes, { stream: true });
+const excerptOf = (chunks: readonly Buffer[]): string =>
+  chunks.length === 0 ? '' : new TextDecoder().decode(Buffer.concat(chunks), { stream: true });
 
 /** Retry-After in seconds or as a date (RFC 9110 10.2.3); null when it is neither. */
 function secondsUntil(text: string, now: Date): number | null {

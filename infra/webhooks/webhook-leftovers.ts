@@ -12,11 +12,10 @@ const MOST_ENDPOINTS = 100;
 type Used = Pick<Ports, 'sql' | 'events' | 'webhookSecrets' | 'server'>;
 
 export async function eraseWebhookLeftovers(ports: Used, now: Date): Promise<void> {
-  await eraseOldPayloads(ports, before(now, ports.server.webhookTimes.keptForMs));
-  await eraseLeftSecrets(ports, before(now, SECRETS_LEFT_FOR_MS));
+  const ago = (ms: number): Date => new Date(now.getTime() - ms);
+  await eraseOldPayloads(ports, ago(ports.server.webhookTimes.keptForMs));
+  await eraseLeftSecrets(ports, ago(SECRETS_LEFT_FOR_MS));
 }
-
-const before = (now: Date, ms: number): Date => new Date(now.getTime() - ms);
 
 interface Secrets {
   readonly endpointId: string;

@@ -75,7 +75,6 @@ export const listSessions = defineCapability<z.output<typeof ListInput>, z.outpu
     const lastUse = ({ id, startedAt }: SessionEntry): Date => uses.get(id) ?? new Date(startedAt);
     const entries = open.filter(
       (entry) =>
-        entry.orgId === caller.org.id &&
         Date.parse(entry.expiresAt) > now &&
         (entry.id === caller.session?.id || lastUse(entry).getTime() + SESSION_IDLE_MS > now),
     );

@@ -19,6 +19,8 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'store_unavailable', 'overloaded', 'request_timeout', 'header_fields_too_large',
 ]; // prettier-ignore
 const WITH_KEY: readonly ErrorCode[] = ['idempotency_key_reused', 'idempotency_in_progress', 'conflict'];
+/** Of an organisation that is deleted. */
+const WITH_ORGANISATION: readonly ErrorCode[] = ['conflict'];
 const WITH_ETAG: readonly ErrorCode[] = ['version_conflict'];
 const WITH_CURSOR: readonly ErrorCode[] = ['cursor_invalid'];
 const WITH_MAIL: readonly ErrorCode[] = [
@@ -47,13 +49,14 @@ const WITH_OPERATION: readonly ErrorCode[] = [
 
 /** The error codes a route may answer with, by status. */
 export function errorCodesOf(
-  { idempotency, etag, access, input, effect, waits, rest }: Capability,
+  { idempotency, etag, access, input, effect, waits, rest, whileDeleted }: Capability,
   own: readonly ErrorCode[] = [],
 ): ReadonlyMap<number, ErrorCode[]> {
   const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const asked: readonly [boolean, readonly ErrorCode[]][] = [
     [true, [...EVERYWHERE, ...own]],
     [idempotency.kind !== 'none', WITH_KEY],
+    [whileDeleted !== true, WITH_ORGANISATION],
     [etag !== undefined, WITH_ETAG],
     ['cursor' in properties || 'select' in properties, WITH_CURSOR],
     [typeof access !== 'string' && access.mailbox !== undefined, WITH_MAIL],
@@ -214,6 +217,7 @@ const publicOperationOf = (route: AnyPublicRoute): Json => ({
       ...route,
       effect: route.rest.method === 'get' ? 'read' : 'write',
       access: 'session',
+      whileDeleted: true,
       tool: null,
       idempotency: { kind: 'none' },
       handle: () => Promise.reject(new Error('a document runs nothing')),

@@ -1,4 +1,5 @@
 /** The pages a person sees on return from a mail provider, and the form of all such pages: one file, nothing loaded, everything escaped. */
+import { escaped, PRODUCT } from '../../commands/html/html-markup.ts';
 import { type ErrorCode, ERROR_TABLE } from '../../commands/values/errors.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import type { AuthorizationSummary } from '../../commands/mailboxes/finish-authorization.ts';
@@ -19,23 +20,10 @@ export const PAGE_HEADERS = new Map([
   ],
 ]);
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
-
 /** Text from outside: isolated, so that its writing direction cannot rearrange the sentence around it. */
 const foreign = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
 
 type Tone = 'ask' | 'done' | 'refused';
-
-const PRODUCT = 'Mailbox Gateway';
 
 /** One page of the gateway for people; `content` is markup. */
 export const page = (tone: Tone, title: string, content: string): string =>

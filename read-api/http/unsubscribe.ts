@@ -2,12 +2,13 @@
 import express, { type Request, type Response, type Router } from 'express';
 import { personAuthor } from '../../commands/accounts/credentials.ts';
 import { personOfToken, unsubscribe } from '../../commands/accounts/unsubscribe.ts';
+import { escaped } from '../../commands/html/html-markup.ts';
 import { membershipsOf } from '../../commands/kernel/membership.ts';
 import type { PersonEntry } from '../../commands/ports/directory.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError, notFound, toErrorBody } from '../../commands/values/errors.ts';
 import { Clients } from './clients.ts';
-import { escaped, page, PAGE_HEADERS } from './provider-page.ts';
+import { page, PAGE_HEADERS } from './provider-page.ts';
 
 type Act = (request: Request, person: PersonEntry) => Promise<string>;
 
@@ -17,17 +18,15 @@ export function unsubscribeRouter(ports: Ports): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
 
   const answered = (act: Act) => async (request: Request, response: Response) => {
-    const source = clients.networkOf(request);
     try {
       if (!ports.directory.isCurrent)
         throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
-      const on = { account: `unsubscribe ${source}`, source: null };
-      const token = String(request.params['token']);
-      const person = await ports.attempts.attempt(on, () => Promise.resolve(personOfToken(ports, token)));
+      // Not counted as an attempt: its proof cannot be guessed, and mail providers send for many from one address.
+      const person = personOfToken(ports, String(request.params['token']));
       if (person === null) throw notFound('link');
       send(response, 200, await act(request, person));
     } catch (error) {
-      refuse(ports, source, response, error);
+      refuse(ports, clients.sourceOf(request), response, error);
     }
   };
   const show: Act = () => Promise.resolve(ASK);
@@ -49,7 +48,7 @@ export function unsubscribeRouter(ports: Ports): Router {
   router.all('/:token', (request, response) => {
     response.setHeader('Allow', 'GET, POST');
     const error = new GatewayError('method_not_allowed', 'This page takes GET and POST.');
-    refuse(ports, clients.networkOf(request), response, error);
+    refuse(ports, clients.sourceOf(request), response, error);
   });
   return router;
 }

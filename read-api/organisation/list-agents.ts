@@ -1,8 +1,8 @@
 /** GET /agents and /agents/:agent_id. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/values/errors.ts';
 import { Agent, agentVersion, describeAgent } from '../../commands/organisation/add-agent.ts';
+import { agentIn } from '../../commands/organisation/manage-agents.ts';
 import { managesAgent } from '../../commands/organisation/manage-tokens.ts';
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
@@ -45,9 +45,5 @@ export const getAgent = defineCapability<z.output<typeof GetInput>, Agent>({
   input: GetInput,
   output: Agent,
   etag: agentVersion,
-  handle: async ({ agent_id }, { caller, ports }) => {
-    const entry = ports.directory.state.agents.get(agent_id);
-    if (!entry || !managesAgent(caller, entry)) throw notFound('agent');
-    return describeAgent(entry);
-  },
+  handle: async ({ agent_id }, context) => describeAgent(agentIn(context, agent_id)),
 });

@@ -21,8 +21,10 @@ export const listInvites = defineCapability<z.output<typeof ListInput>, z.output
   input: ListInput,
   output: Invites,
   handle: async (input, context) => {
-    const entries = [...context.ports.directory.state.invites.values()].filter((entry) =>
-      isOpenTo(context, entry),
+    const { clock, directory } = context.ports;
+    const now = clock.now().getTime();
+    const entries = [...directory.state.invites.values()].filter(
+      (entry) => isOpenTo(context, entry) && Date.parse(entry.expiresAt) > now,
     );
     const binding = { route: 'invites', query: null };
     return pageOfEntries(context, binding, input, { entries, describe: describeInvite });

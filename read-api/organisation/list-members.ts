@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { membersOf } from '../../commands/kernel/membership.ts';
 import { memberIn } from '../../commands/organisation/manage-members.ts';
-import { describeMember, Member } from '../../commands/organisation/organisation-payload.ts';
+import { describeMember, Member, memberDescriber } from '../../commands/organisation/organisation-payload.ts';
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const Members = collectionOf(Member);
@@ -26,11 +26,11 @@ export const listMembers = defineCapability<z.output<typeof ListInput>, z.output
   handle: async (input, context) => {
     const { caller, ports } = context;
     const { state } = ports.directory;
-    const now = ports.clock.now();
+    const { id } = caller.org;
     return await Promise.resolve(
       pageOfEntries(context, { route: 'members', query: null }, input, {
-        entries: membersOf(state, caller.org.id),
-        describe: (entry) => describeMember(state, entry, now),
+        entries: membersOf(state, id),
+        describe: memberDescriber(state, id, ports.clock.now()),
       }),
     );
   },

@@ -4,7 +4,7 @@ import { defineCapability } from '../../commands/kernel/capability.ts';
 import type { TokenEntry } from '../../commands/ports/directory.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
-import { describeToken, managesToken, Token } from '../../commands/organisation/manage-tokens.ts';
+import { describeToken, managesToken, Token, tokenIn } from '../../commands/organisation/manage-tokens.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
@@ -47,11 +47,8 @@ export const getToken = defineCapability<z.output<typeof GetInput>, Token>({
   idempotency: { kind: 'none' },
   input: GetInput,
   output: Token,
-  handle: async ({ token_id }, { caller, ports }) => {
-    const { state } = ports.directory;
-    const entry = state.tokens.get(token_id);
-    if (!entry || !managesToken(caller, state, entry)) throw notFound('token');
-    const [described] = await withLastUse(ports, [entry]);
+  handle: async ({ token_id }, context) => {
+    const [described] = await withLastUse(context.ports, [tokenIn(context, token_id)]);
     if (!described) throw notFound('token');
     return described;
   },

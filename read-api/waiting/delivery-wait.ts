@@ -16,8 +16,11 @@ export async function deliveriesThat(
   deliveryIds: readonly string[],
 ): Promise<WaitSource<Delivery>> {
   const ids = [...new Set(deliveryIds)];
-  // An endpoint that is disabled or deleted cancels its deliveries: that is news of the endpoint.
-  const rows = await findDeliveries(context.ports.sql, context.caller.org.id, ids);
+  // An endpoint that is disabled or deleted cancels its deliveries: that is news of the endpoint. A delivery just made is there
+  // only once the read model has it.
+  const { feed, readModels, sql } = context.ports;
+  await readModels.waitFor(feed.reached, READ_MODEL_WITHIN_MS);
+  const rows = await findDeliveries(sql, context.caller.org.id, ids);
   const endpointIds = rows.map(({ endpointId }) => endpointId);
   return {
     ids: [...new Set([...ids, ...endpointIds])],

@@ -3,7 +3,13 @@ import { capabilities } from '../../read-api/capabilities.ts';
 import { REQUIREMENTS } from '../requirements.ts';
 import { allSources } from '../support/suite/sources.ts';
 
-const registered = new Set(['transport', 'kernel', ...capabilities.map(({ name }) => name)]);
+/** Owners whose rules always count. */
+const ALWAYS = ['transport', 'kernel'];
+/** Capabilities of the contract that do not exist yet; their rules count once they do. */
+const TO_COME = ['export_audit'];
+
+const names = capabilities.map(({ name }) => name);
+const registered = new Set([...ALWAYS, ...names]);
 
 const cited = new Set(
   allSources()
@@ -12,6 +18,8 @@ const cited = new Set(
     .flatMap(([, ids = '']) => [...ids.matchAll(/['"`]([^'"`]+)['"`]/g)])
     .map(([, id = '']) => id),
 );
+
+const owners = new Set([...REQUIREMENTS.values()].flatMap(([owner]) => owner));
 
 describe('requirements', () => {
   it('are each cited by a test when their capability exists', () => {
@@ -26,8 +34,13 @@ describe('requirements', () => {
   });
 
   it('cover every capability', () => {
-    const owners = new Set([...REQUIREMENTS.values()].flatMap(([owner]) => owner));
-    const unruled = capabilities.map(({ name }) => name).filter((name) => !owners.has(name));
-    expect(unruled).to.deep.equal([]);
+    expect(names.filter((name) => !owners.has(name))).to.deep.equal([]);
+  });
+
+  it('are owned by capabilities, and by none that is only misspelt', () => {
+    const unknown = [...owners].filter((owner) => !registered.has(owner) && !TO_COME.includes(owner));
+    expect(unknown).to.deep.equal([]);
+    const idle = TO_COME.filter((owner) => registered.has(owner) || !owners.has(owner));
+    expect(idle, 'to come, but registered or without a rule').to.deep.equal([]);
   });
 });

@@ -5,6 +5,7 @@ import { isMailboxScope, type MailboxScope, PRESETS, type Scope } from '../../co
 import { ToolCatalogue } from '../../mcp/list-tools.ts';
 import { NEWEST_REVISION } from '../../mcp/protocol-revisions.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
+import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { sampleCaller } from '../support/worlds/mcp/sample-caller.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
@@ -35,6 +36,35 @@ describe('the capabilities', () => {
     ]);
     expect(new Set(fields).size).to.be.above(100);
     expect(fields.filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))).to.deep.equal([]);
+  });
+
+  it(`have these routes to sign in, and none for another factor ${verifies('contract:17:route-auth', 'contract:18:auth-routes', 'contract:18:no-mfa')}`, () => {
+    const routes = [...capabilities, ...publicRoutes].flatMap(({ rest }) =>
+      rest?.path.startsWith('/auth/') ? [`${rest.method} ${rest.path.slice('/auth/'.length)}`] : [],
+    );
+    expect(routes).to.have.members([
+      'post authorization-requests',
+      'post authorization-requests/read',
+      'post setup',
+      'post signup',
+      'post verify',
+      'post verify/resend',
+      'post login',
+      'post logout',
+      'get session',
+      'get sessions',
+      'delete sessions/:session_id',
+      'post sessions/revoke-all',
+      'post step-up',
+      'post switch-org',
+      'post session/token',
+      'post password/forgot',
+      'post password/change',
+      'post password/reset',
+      'post password/reset/link',
+      'post invites/accept',
+      'post invites/accept/link',
+    ]);
   });
 
   it(`accept no unknown field ${verifies('contract:0:unknown-fields')}`, () => {

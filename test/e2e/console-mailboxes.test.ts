@@ -1,7 +1,12 @@
 /** Mailboxes, grants, agents and tokens in a real browser and by keyboard, before a real gateway and Dovecot. */
 import dns from 'node:dns';
 import { expect } from 'chai';
-import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import {
+  type BrowserPerson,
+  requireBrowser,
+  shownSoon,
+  type TestBrowser,
+} from '../support/servers/browser.ts';
 import { dnsServer, type DnsServer } from '../support/servers/dns-server.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { Keyboard } from '../support/servers/keyboard.ts';
@@ -60,7 +65,7 @@ describe('mailboxes, agents and tokens in the console', function () {
     await person.page.goto(`${gateway.baseUrl}/console${path}`);
   };
   const badge = (label: string): Promise<void> =>
-    person.page.locator('.webhook-head').getByText(label, { exact: true }).waitFor();
+    shownSoon(person.page.locator('.webhook-head').getByText(label, { exact: true }));
   const check = () => checkNarrow(person.page);
   const read = async (path: string): Promise<Json> => (await owner.rest('GET', path)).body;
 
@@ -79,7 +84,7 @@ describe('mailboxes, agents and tokens in the console', function () {
     const grants = async () => (await read(`/mailboxes/${mailboxId}/grants`)).items as Json[];
     const row = page.getByRole('list', { name: 'Grants' }).getByRole('listitem').filter({ hasText: 'Agent' });
     await row.getByText('Sort, write and send').waitFor();
-    await keys.press('Change the grant of Agent…');
+    await keys.press('Change… the grant of Agent');
     await heading('Change the grant', 2);
     await page.getByLabel('Read and sort').focus();
     await page.keyboard.press('ArrowUp');
@@ -91,7 +96,7 @@ describe('mailboxes, agents and tokens in the console', function () {
       expires_at: '2030-12-31T23:59:59.000Z',
     });
     await check();
-    await keys.press('End the grant of Agent…');
+    await keys.press('End… the grant of Agent');
     await heading('End the grant?', 2);
     await keys.press('End the grant');
     await eventually(async () => {

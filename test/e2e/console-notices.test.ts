@@ -2,10 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import {
+  type BrowserPerson,
+  readUntil,
+  requireBrowser,
+  type TestBrowser,
+} from '../support/servers/browser.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
-import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
 import { PERSON_PASSWORD, signInOwner, type SignedInPerson } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
@@ -91,10 +96,11 @@ describe('notices of approvals in the console', function () {
     return body.approval.id as string;
   }
 
-  const title = (wanted: string): Promise<void> =>
-    eventually(async () => {
-      expect(await person.page.title()).to.equal(wanted);
-    }, 10_000);
+  const title = async (wanted: string): Promise<void> => {
+    const { page } = person;
+    await readUntil(page, async () => (await page.title()) === wanted);
+    expect(await page.title()).to.equal(wanted);
+  };
   const shownIn = (page: Page): Promise<readonly Shown[]> =>
     page.evaluate<readonly Shown[]>('window.shown.map(({ title, body, tag }) => ({ title, body, tag }))');
 
@@ -136,11 +142,10 @@ describe('notices of approvals in the console', function () {
     await other.bringToFront();
     const id = await ask();
     await title('(2) Delete 1 message permanently from “INBOX” – Mailbox Gateway');
-    await eventually(async () => {
-      const [here, there] = [await shownIn(page), await shownIn(other)];
-      expect(here.at(-1)?.tag).to.equal(id);
-      expect(there.map(({ tag }) => tag)).to.deep.equal([id]);
-    }, 10_000);
+    await readUntil(other, async () => (await shownIn(other)).length > 0);
+    const [here, there] = [await shownIn(page), await shownIn(other)];
+    expect(here.at(-1)?.tag).to.equal(id);
+    expect(there.map(({ tag }) => tag)).to.deep.equal([id]);
     await other.goto(`${gateway.baseUrl}/console#/account`);
     await other.getByRole('button', { name: 'Turn off notifications' }).click();
     const before = (await shownIn(page)).length;

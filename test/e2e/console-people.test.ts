@@ -2,7 +2,13 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
-import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import {
+  type BrowserPerson,
+  readUntil,
+  requireBrowser,
+  shownSoon,
+  type TestBrowser,
+} from '../support/servers/browser.ts';
 import { lowContrasts, namelessControls, unreachedByTab } from '../support/servers/page-checks.ts';
 import { ScriptedSmtp } from '../support/servers/scripted-smtp.ts';
 import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
@@ -155,7 +161,7 @@ describe('people in the console', function () {
     await heading(olga, 'Ina Invited');
     await olga.page.getByLabel('Member', { exact: false }).first().check();
     await press(olga, 'Change the role');
-    await text(ina, 'Your role does not include this.');
+    await shownSoon(ina.page.getByText('Your role does not include this.'));
     expect(await pages(ina)).not.to.include('People');
 
     await open(olga, '#/people');
@@ -196,6 +202,7 @@ describe('people in the console', function () {
     await heading(sally, 'Verify your address');
     await press(sally, 'Verify the address');
     await isIn(sally);
+    await heading(sally, 'Getting started');
     expect(await sally.page.getByText('Verify your address.').count()).to.equal(0);
     expect(await pages(sally)).to.include('People');
     await open(sally, '#/organisation');
@@ -299,9 +306,8 @@ describe('people in the console', function () {
     const sessions = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem');
     const before = await sessions.count();
     await signInWith(gateway.baseUrl, owner.email);
-    await eventually(async () => {
-      expect(await sessions.count()).to.equal(before + 1);
-    }, 10_000);
+    await readUntil(page, async () => (await sessions.count()) > before);
+    expect(await sessions.count()).to.equal(before + 1);
     await sessions.filter({ hasText: 'This one' }).getByText('Chrome').waitFor();
     await sessions.filter({ hasNotText: 'This one' }).first().getByRole('button').click();
     await eventually(async () => {

@@ -175,7 +175,6 @@ describe('getting started in the console', function () {
     const { page } = person;
     const done = page.getByRole('list', { name: 'What the agent has done' });
     await done.getByText('Its first read of a mail: waiting…').waitFor();
-    await page.getByText('Connected').or(page.getByText('See it work')).first().waitFor();
     const { mailboxes } = await tool('get_identity', {});
     const mailbox_id = mailboxes[0].id as string;
     const { items } = await eventually(

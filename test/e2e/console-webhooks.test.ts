@@ -1,6 +1,12 @@
 /** Webhooks in a real browser, before a real gateway and an endpoint on loopback. */
 import { expect } from 'chai';
-import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import {
+  type BrowserPerson,
+  readUntil,
+  requireBrowser,
+  shownSoon,
+  type TestBrowser,
+} from '../support/servers/browser.ts';
 import { httpSink, type Received, type Sink } from '../support/servers/webhook-sinks.ts';
 import { lowContrasts, namelessControls, outline } from '../support/servers/page-checks.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
@@ -133,17 +139,17 @@ describe('webhooks in the console', function () {
     await shown.getByText('HTTP 200').waitFor();
     await shown.getByText('webhook-signature, which is made for each attempt and not stored').waitFor();
     const row = page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
-    await row.getByText('Delivered').waitFor();
+    await shownSoon(row.getByText('Delivered'));
     await page.getByLabel('Status').selectOption({ label: 'Failed' });
     await page.getByText('No delivery fits').waitFor();
     answer = { status: 500, body: 'down' };
     await press('Send test');
-    await row.getByText('Failed').waitFor();
+    await shownSoon(row.getByText('Failed'));
     await page.locator('.exchange').getByText('The endpoint answered with an error.').waitFor();
     expect(await row.count()).to.equal(1);
     await row.getByRole('link').click();
     await heading('webhook_endpoint.test');
-    await page.getByText('HTTP 500').waitFor();
+    await shownSoon(page.getByText('HTTP 500'));
     await page.goBack();
     await heading(sink.url);
     expect(await page.getByLabel('Status').inputValue(), 'the filter after the way back').to.equal('failed');
@@ -178,9 +184,9 @@ describe('webhooks in the console', function () {
     await heading('Confirm it is you', 2);
     await page.getByLabel('Password').fill(PERSON_PASSWORD);
     await page.keyboard.press('Enter');
-    await page.locator('.webhook-head').getByText('Paused').waitFor();
+    await shownSoon(page.locator('.webhook-head').getByText('Paused'));
     await press('Resume');
-    await page.locator('.webhook-head').getByText('Active').waitFor();
+    await shownSoon(page.locator('.webhook-head').getByText('Active'));
     await page.getByRole('link', { name: 'Change', exact: true }).click();
     await heading('Change endpoint');
     expect(await page.getByLabel('Description').inputValue()).to.equal(HOSTILE);
@@ -239,7 +245,7 @@ describe('webhooks in the console', function () {
   it(`lists what is queued while the endpoint is paused, and what is told ${verifies('contract:18:console-webhooks')}`, async () => {
     const { page } = person;
     await press('Pause');
-    await page.locator('.webhook-head').getByText('Paused').waitFor();
+    await shownSoon(page.locator('.webhook-head').getByText('Paused'));
     const tokenId = await issueToken();
     const row = page.getByRole('list', { name: 'Deliveries' }).getByRole('listitem');
     await page.getByLabel('Event type').selectOption('token.issued');
@@ -253,7 +259,7 @@ describe('webhooks in the console', function () {
     await page.getByRole('link', { name: '← Endpoint' }).click();
     await heading(sink.url);
     await press('Resume');
-    await page.locator('.webhook-head').getByText('Active').waitFor();
+    await shownSoon(page.locator('.webhook-head').getByText('Active'));
   });
 
   const toldOfTokens = () => received.filter(({ body }) => body.includes('"token.issued"'));
@@ -261,12 +267,12 @@ describe('webhooks in the console', function () {
   it(`replays one delivery, and all since a time, under the same id ${verifies('contract:18:console-webhooks')}`, async () => {
     const { page } = person;
     const rows = page.getByRole('listitem').filter({ hasText: 'token.issued' });
-    await rows.getByText('Delivered').waitFor();
+    await shownSoon(rows.getByText('Delivered'));
     await rows.getByRole('link').click();
     await heading('token.issued');
     await press('Replay');
     await page.getByText('the first delivery').waitFor();
-    await page.getByText('HTTP 200').waitFor();
+    await shownSoon(page.getByText('HTTP 200'));
     await page.getByRole('link', { name: '← Endpoint' }).click();
     await heading(sink.url);
     await press('Replay…');
@@ -289,9 +295,8 @@ describe('webhooks in the console', function () {
       expect(toldOfTokens()).to.have.length(3);
     });
     expect(new Set(toldOfTokens().map(({ headers }) => headers['webhook-id'])).size).to.equal(1);
-    await eventually(async () => {
-      expect(await rows.getByText('Delivered').count()).to.equal(3);
-    });
+    await readUntil(page, async () => (await rows.getByText('Delivered').count()) === 3);
+    expect(await rows.getByText('Delivered').count()).to.equal(3);
   });
 
   it(`shows failures, the next try, and why an endpoint was disabled ${verifies('contract:18:console-webhooks')}`, async () => {
@@ -299,19 +304,20 @@ describe('webhooks in the console', function () {
     const rows = page.getByRole('listitem').filter({ hasText: 'token.issued' });
     answer = { status: 500, body: 'down' };
     await issueToken();
-    await page.locator('.webhook-head').getByText('Failing').waitFor();
+    await shownSoon(page.locator('.webhook-head').getByText('Failing'));
     await rows.filter({ hasText: 'Failed' }).getByRole('link').first().click();
     await page.getByText('The endpoint answered with an error.').waitFor();
     answer = { status: 410, body: 'gone' };
+    await shownSoon(page.getByRole('link', { name: 'Attempt 2' }));
     await page.getByRole('link', { name: 'Attempt 2' }).click();
     await page.getByText('Tried again after a failure').waitFor();
-    await page.getByText('HTTP 410').waitFor();
+    await shownSoon(page.getByText('HTTP 410'));
     await page.getByRole('link', { name: '← Endpoint' }).click();
-    await page.getByText('It answered 410 Gone.').waitFor();
+    await shownSoon(page.getByText('It answered 410 Gone.'));
     expect(await page.getByRole('button', { name: 'Send test' }).count()).to.equal(0);
     answer = { status: 200, body: HOSTILE };
     await press('Enable');
-    await page.locator('.webhook-head').getByText('Active').waitFor();
+    await shownSoon(page.locator('.webhook-head').getByText('Active'));
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {

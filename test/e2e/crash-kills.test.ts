@@ -26,7 +26,7 @@ const ofArchive = ({ wire, label }: Passed): boolean =>
   (wire === 'events' && /^append (Operation|Action)/.test(label));
 
 describe('a gateway process killed before or after a message to a store', function () {
-  this.timeout(timesOf(120_000, 900_000));
+  this.timeout(timesOf(240_000, 900_000));
   let dovecot: TestDovecot;
   let watched: WatchedMailbox;
   let set: ReplicaSet;

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { decideAndAppend, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import { acceptInvite, invite as aggregate } from '../../commands/organisation/invite.ts';
+import { ShiftedClock } from '../support/fakes/shifted-clock.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { MailLog } from '../support/fakes/mail-log.ts';
 import {
@@ -14,6 +15,8 @@ import {
 import { PERSON_PASSWORD, type SignedInPerson, signInOwner, signInWith } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
+const STEPPED_UP_MS = 15 * 60_000;
+
 describe('an invited person', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
@@ -21,11 +24,12 @@ describe('an invited person', function () {
   let mailboxId: string;
   let mails: MailLog;
   let owner: SignedInPerson;
+  const clock = new ShiftedClock();
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
     mails = new MailLog();
-    ({ gateway, mailboxId } = await startWithMailbox(dovecot, { log: mails }));
+    ({ gateway, mailboxId } = await startWithMailbox(dovecot, { log: mails, clock }));
     owner = await signInOwner(gateway);
   });
   after(async () => {
@@ -67,12 +71,23 @@ describe('an invited person', function () {
     expect((await ida.rest('GET', '/invites')).status).to.equal(403);
   });
 
-  it('is invited with a fresh password of a person only', async () => {
+  it(`is invited with a fresh password of a person only ${verifies('contract:17:invites')}`, async () => {
     const body = { email: 'nobody@example.net', role: 'member' };
     const byToken = await gateway.rest('POST', '/invites', body);
     expect(byToken.status).to.equal(403);
+    clock.step(STEPPED_UP_MS);
+    const stale = await owner.rest('POST', '/invites', body);
+    expect([stale.status, stale.body.error.code]).to.deep.equal([403, 'step_up_required']);
     const listed = await owner.rest('GET', '/invites');
     expect(listed.body.items).to.deep.equal([]);
+    const fresh = await owner.rest('POST', '/auth/step-up', { password: PERSON_PASSWORD });
+    expect(fresh.status).to.equal(200);
+    const { id } = await invite(body.email);
+    clock.step(STEPPED_UP_MS);
+    const again = await owner.rest('POST', `/invites/${id as string}/resend`);
+    expect([again.status, again.body.error.code]).to.deep.equal([403, 'step_up_required']);
+    expect((await owner.rest('DELETE', `/invites/${id as string}`)).status).to.equal(204);
+    await owner.rest('POST', '/auth/step-up', { password: PERSON_PASSWORD });
   });
 
   it(`is finished by the gateway when the request was interrupted ${verifies('contract:18:accept-once')}`, async () => {

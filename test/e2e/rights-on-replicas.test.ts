@@ -2,7 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { openForAdmin } from '../../infra/admin/open-for-command.ts';
+import { personCommand } from '../../infra/admin/person-command.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
+import { loadConfig } from '../../infra/process/config.ts';
 import { readRunFile } from '../../infra/process/run-file.ts';
 import { freezableProxy, type FreezableProxy } from '../contract/event-store/freezable-proxy.ts';
 import { atPort } from '../support/models/crashed-run.ts';
@@ -151,13 +154,13 @@ describe('a change of rights on one replica', function () {
 
   let newcomers = 0;
 
-  /** A new person in a session. */
+  /** A new person in a session, added as the admin command does, without a process for each. */
   const newcomer = async (role: 'admin' | 'member'): Promise<SignedInPerson> => {
     newcomers += 1;
     const email = `newcomer${String(newcomers)}@example.com`;
-    const args = ['person', 'add', email, '--role', role];
-    const { stdout } = await runCommand('infra/admin/admin.ts', args, set.settings());
-    const [, token] = /#reset=(\S+)/.exec(stdout) ?? [];
+    await using core = await openForAdmin(loadConfig(set.settings()), silentLog);
+    const person = { verb: 'add', email, role, name: undefined, org: undefined };
+    const [, token] = /#reset=(\S+)/.exec(await personCommand(core.ports, person)) ?? [];
     await onFirst('POST', '/auth/password/reset', { token, password: PERSON_PASSWORD });
     return await eventually(() => signInWith(set.replicas[0]?.address ?? '', email));
   };

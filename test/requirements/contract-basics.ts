@@ -112,10 +112,10 @@ export const contractBasics = {
   ],
   'contract:3:insufficient-scope': ['kernel', 'A call lacking a scope fails with 403 insufficient_scope.'],
   'contract:18:auth-routes': [
-    'login',
+    'transport',
     'Signup, login, logout, sessions, switching, reset, verification, revocation.',
   ],
-  'contract:18:no-mfa': ['login', 'There is no multi-factor route.'],
+  'contract:18:no-mfa': ['transport', 'There is no multi-factor route.'],
   'contract:13:http-errors': ['transport', 'Credentials and origin are refused at the HTTP level.'],
 
   'contract:11:attempts': [

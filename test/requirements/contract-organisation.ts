@@ -24,7 +24,7 @@ export const contractOrganisation = {
   ],
   'contract:17:organisation': [
     ['get_organisation', 'create_organisation', 'update_organisation'],
-    'The organisation is shown and renamed; people set up further ones where sign-up is open or they are owners.',
+    'The organisation is shown and renamed; people with a verified address set up further ones, up to 20, where sign-up is open or they are owners.',
   ],
   'contract:17:organisation-delete': [
     'delete_organisation',

@@ -59,7 +59,7 @@ export const contractRoutes = {
   'contract:17:route-webhook-test': ['test_webhook_endpoint', 'POST …/test.'],
   'contract:17:route-deliveries': ['list_deliveries', 'GET /deliveries and one of them.'],
   'contract:17:route-replay': ['replay_delivery', 'POST …/replay.'],
-  'contract:17:route-auth': ['login', '/auth/* routes; none for multi-factor.'],
+  'contract:17:route-auth': ['transport', '/auth/* routes; none for multi-factor.'],
   'contract:17:route-users-me': ['get_me', '/users/me.'],
   'contract:17:route-org': ['get_organisation', '/org.'],
   'contract:17:route-org-applications': [

@@ -75,6 +75,14 @@ export const contractWebhooks = {
     'create_webhook_endpoint',
     'An endpoint that fails ten times in a row is left alone for a while; nothing is dropped.',
   ],
+  'contract:11:interrupted': [
+    'create_webhook_endpoint',
+    'An attempt whose process died, or whose outcome could not be recorded, is told as interrupted and made again.',
+  ],
+  'contract:11:deleted-organisation': [
+    'create_webhook_endpoint',
+    'While an organisation is deleted its deliveries wait; after a restore they are made, after the erasure cancelled.',
+  ],
   'contract:11:fair-share': [
     'create_webhook_endpoint',
     'An endpoint that hangs does not delay those of others.',

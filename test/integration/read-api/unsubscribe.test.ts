@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { unsubscribeToken } from '../../../commands/accounts/unsubscribe.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 import { type RestStage, startRestStage } from '../../support/worlds/rest/rest-stage.ts';
 
@@ -63,6 +64,14 @@ describe('the link that ends mails about approvals', () => {
       expect(await response.text()).to.contain('This link is not valid');
     }
     expect(events()).to.deep.equal([]);
+  });
+
+  it('is no attempt at a password, because many people share the address of a mail provider', async () => {
+    Object.assign(stage.ports.attempts, {
+      attempt: () => Promise.reject(new GatewayError('rate_limited', 'Too many attempts.')),
+    });
+    for (const method of ['GET', 'POST']) expect((await fetch(url, { method })).status, method).to.equal(200);
+    expect(level()).to.equal('off');
   });
 
   it('takes no other method', async () => {

@@ -15,7 +15,7 @@ import {
   SCOPES,
   type Scope,
 } from '../../../commands/values/scopes.ts';
-import { agentEntry, memberEntry, orgEntry, personEntry } from './people.ts';
+import { agentEntry, memberEntry, membershipsWith, orgEntry, personEntry } from './people.ts';
 
 export const WORLD_NOW = new Date('2026-03-01T12:00:00.000Z');
 
@@ -140,7 +140,7 @@ export function stateOf(world: World): DirectoryState {
   return {
     organisations: new Map(['org_1', 'org_2'].map((id) => [id, orgEntry(id)])),
     people: new Map([['usr_1', personEntry('usr_1', { name: 'Olive', email: 'olive@example.com' })]]),
-    members: new Map(world.role === null ? [] : [['org_1/usr_1', memberEntry('org_1', 'usr_1', world.role)]]),
+    ...membershipsWith(...(world.role === null ? [] : [memberEntry('org_1', 'usr_1', world.role)])),
     invites: new Map(),
     agents: new Map([['agt_1', agentEntry('agt_1', 'org_1', 'usr_1')]]),
     tokens: new Map([['tok_1', tokenOf(world)]]),

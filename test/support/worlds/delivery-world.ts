@@ -15,7 +15,7 @@ import { openRig, type Rig } from '../../integration/infra/projector/projector-r
 import { MemoryWebhookSecrets, WEBHOOK_TIMES } from '../fakes/memory-webhooks.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 import { happened, openSample, randomIds, sampleAuthor, sealSample } from '../samples/event-author.ts';
-import { memberEntry, orgEntry, personEntry } from './people.ts';
+import { memberEntry, membershipsWith, orgEntry, personEntry } from './people.ts';
 
 export const ORG = 'org_a';
 export const OTHER_ORG = 'org_b';
@@ -66,7 +66,7 @@ export const directoryState = (changes: Partial<DirectoryState> = {}): Directory
   ({
     organisations: new Map([ORG, OTHER_ORG].map((org) => [org, orgEntry(org)])),
     people: new Map([['usr_1', personEntry('usr_1')]]),
-    members: new Map([ORG, OTHER_ORG].map((org) => [`${org}/usr_1`, memberEntry(org, 'usr_1', 'owner')])),
+    ...membershipsWith(...[ORG, OTHER_ORG].map((org) => memberEntry(org, 'usr_1', 'owner'))),
     mailboxes: new Map([
       [
         'mbx_1',

@@ -30,7 +30,7 @@ import type { Ports } from '../../../commands/ports/ports.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
 import { acceptInviteRoute } from '../../../commands/organisation/accept-invite.ts';
 import { invokeAs } from './invoke-as.ts';
-import { MemoryLinks } from '../fakes/memory-links.ts';
+import type { MemoryLinks } from '../fakes/memory-links.ts';
 import { IMAP, SMTP } from '../samples/mailbox-facts.ts';
 import { type MemoryGateway, startMemoryGateway } from './memory-gateway.ts';
 
@@ -44,17 +44,14 @@ export class InviteWorld {
   readonly links: MemoryLinks;
   #count = 0;
 
-  private constructor(gateway: MemoryGateway, links: MemoryLinks) {
+  private constructor(gateway: MemoryGateway) {
     this.gateway = gateway;
     this.ports = gateway.ports;
-    this.links = links;
+    this.links = gateway.links;
   }
 
   static async open(): Promise<InviteWorld> {
-    const gateway = await startMemoryGateway();
-    const links = new MemoryLinks(gateway.clock);
-    Object.assign(gateway.ports, { links });
-    return new InviteWorld(gateway, links);
+    return new InviteWorld(await startMemoryGateway());
   }
 
   get state(): DirectoryState {

@@ -28,6 +28,7 @@ import { ManualClock } from '../fakes/manual-clock.ts';
 import { MemoryAuthorizationRequests } from '../fakes/memory-authorization-requests.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { MemoryDirectory } from '../fakes/memory-directory.ts';
+import { MemoryLinks } from '../fakes/memory-links.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
 import { FakeWebhookSender, MemoryWebhookRecords, MemoryWebhookSecrets } from '../fakes/memory-webhooks.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
@@ -148,6 +149,7 @@ export function memoryPorts() {
   const personal = plainPersonalData();
   const directory = new MemoryDirectory(events, personal);
   const ids = createIds(randomKey(), clock);
+  const links = new MemoryLinks(clock);
   const sender = new FakeWebhookSender(clock);
   const records = new MemoryWebhookRecords();
   const authorizationRequests = new MemoryAuthorizationRequests();
@@ -168,6 +170,7 @@ export function memoryPorts() {
     composer: messageComposer,
     markup: markupWork,
     personal,
+    links,
     ids,
     locators: createLocators(randomKey(), randomKey()),
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
@@ -189,8 +192,10 @@ export function memoryPorts() {
     log: silentLog,
     server: sampleServer(),
   };
-  const fakes = { secrets, mail, submission, sql, sender, records, authorizationRequests };
-  return { ports: ports as Ports, directory, clock, events, ...fakes };
+  return {
+    ...{ ports: ports as Ports, directory, clock, events, secrets, links },
+    ...{ mail, submission, sql, sender, records, authorizationRequests },
+  };
 }
 
 export interface CallOptions {

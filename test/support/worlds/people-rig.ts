@@ -1,10 +1,11 @@
 /** A memory gateway with more people: members, their agents, tokens, grants and sessions, and the work after departures. */
-import { systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
+import { decideAndAppend, systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
 import { createMailbox } from '../../../commands/mailboxes/manage-mailboxes.ts';
 import { createGrant } from '../../../commands/mailboxes/manage-grants.ts';
 import { createAgent } from '../../../commands/organisation/add-agent.ts';
 import { addPerson } from '../../../commands/organisation/add-person.ts';
 import { createToken } from '../../../commands/organisation/manage-tokens.ts';
+import { changeRole, organisation } from '../../../commands/organisation/organisation.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { DirectoryState } from '../../../commands/ports/directory.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
@@ -57,6 +58,16 @@ export class PeopleRig {
     const userId = await addPerson(ports, systemAuthor(ports, orgId), person);
     await this.catchUp();
     return userId;
+  }
+
+  /** Only the event, without the work that follows it. */
+  async setRole(userId: string, role: Role): Promise<void> {
+    const { ports, orgId } = this;
+    await decideAndAppend(ports, systemAuthor(ports, orgId), organisation, {
+      id: orgId,
+      decide: (state) => changeRole(state, { userId, role, by: 'operator' }),
+    });
+    await this.catchUp();
   }
 
   /** As the person in a session that is stepped up. */

@@ -3,13 +3,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PRESETS, isMailboxScope } from '../../../commands/values/scopes.ts';
+import { bootstrapCommand } from '../../../infra/admin/bootstrap-command.ts';
+import { openForAdmin } from '../../../infra/admin/open-for-command.ts';
+import { policyCommand } from '../../../infra/admin/policy-command.ts';
 import { stopOrphan } from '../../../infra/postgres/embedded/postgres-orphan.ts';
+import { loadConfig } from '../../../infra/process/config.ts';
 import { readRunFile, type RunFacts } from '../../../infra/process/run-file.ts';
 import { PASSWORD } from '../servers/dovecot.ts';
 import { type Answer, callRest, type CallOptions, eventually } from './gateway.ts';
 import { GatewayProcess } from './gateway-process.ts';
 import { type RawAnswer, rawMcp, type RawRequest } from './mcp/raw-mcp.ts';
-import { runCommand } from '../servers/run-command.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
 /** The output of `npm run admin -- bootstrap`. */
@@ -100,8 +103,8 @@ export class ReplicaSet {
       file,
       JSON.stringify({ rules: [{ id: 'own-domain', when, then: { decision: 'allow' } }] }),
     );
-    const { code, stderr } = await runCommand('infra/admin/admin.ts', ['policy', file], this.settings());
-    if (code !== 0) throw new Error(`the policy was not taken: ${stderr}`);
+    await using core = await openForAdmin(loadConfig(this.settings()), silentLog);
+    await policyCommand(core.ports, { file, org: undefined });
   }
 
   /** Adds anna's mailbox on the first replica, grants the agent, and waits until it is connected. */
@@ -160,9 +163,10 @@ const replicaSettings = (dataDir: string, own: Settings = {}): Settings => ({
   ...own,
 });
 
+/** As the admin command does, on the stores of the running process. */
 async function bootstrap(env: Settings): Promise<Tokens> {
-  const args = ['bootstrap', '--org', 'Replicas', '--email', 'owner@example.com'];
-  const { code, stdout, stderr } = await runCommand('infra/admin/admin.ts', args, env);
-  if (code !== 0) throw new Error(`bootstrap failed: ${stderr}`);
-  return JSON.parse(stdout) as Tokens;
+  await using core = await openForAdmin(loadConfig(env), silentLog);
+  const email = 'owner@example.com';
+  const given = { org: 'Replicas', email, name: email, passwordFile: undefined };
+  return JSON.parse(await bootstrapCommand(core.ports, given)) as Tokens;
 }

@@ -2,38 +2,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock, Ports } from '../../../commands/ports/ports.ts';
+import type { Ports } from '../../../commands/ports/ports.ts';
 import { loadConfig } from '../../../infra/process/config.ts';
 import { openCore } from '../../../infra/process/composition.ts';
-import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { testDatabase } from '../servers/postgres.ts';
+import { ShiftedClock } from '../fakes/shifted-clock.ts';
 import { silentLog } from '../fakes/silent-log.ts';
 
 const BASE_URL = 'http://gateway.example';
 const UNLIMITED = { LIMIT_AGENT_SENDS_PER_HOUR: '1000000' };
 
-/** The current time plus an offset that a test sets; the same for both gateways. */
-class ShiftedClock implements Clock {
-  #shiftMs = 0;
-
-  now(): Date {
-    return new Date(Date.now() + this.#shiftMs);
-  }
-
-  elapsedMs(): number {
-    return performance.now() + this.#shiftMs;
-  }
-
-  advance(milliseconds: number): void {
-    this.#shiftMs += milliseconds;
-  }
-
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-    return systemClock.sleep(milliseconds, signal);
-  }
-}
-
 export class TwinCores implements AsyncDisposable {
+  /** The same for both gateways. */
   readonly clock = new ShiftedClock();
   readonly #opened = new AsyncDisposableStack();
   #ports: readonly Ports[] = [];

@@ -77,6 +77,18 @@ describe('directory', () => {
     expect([...(state.mailboxIdsByPrincipal.get(OWNER) ?? [])]).to.deep.equal([MAILBOX]);
   });
 
+  it('finds members by organisation and by person, until they are removed', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    const { state } = await directoryAfter(events);
+    expect([...(state.userIdsByOrg.get(ORG) ?? [])]).to.deep.equal([OWNER]);
+    expect([...(state.orgIdsByUser.get(OWNER) ?? [])]).to.deep.equal([ORG]);
+    const removed = { type: 'MemberRemoved', data: { user_id: OWNER, reason: 'removed' } } as const;
+    await happened(events, `organisation-${ORG}`, [removed]);
+    const later = (await directoryAfter(events)).state;
+    expect([later.userIdsByOrg.has(ORG), later.orgIdsByUser.has(OWNER)]).to.deep.equal([false, false]);
+  });
+
   it('keeps a revoked token and the time of its revocation', async () => {
     const events = new MemoryEventStore();
     await sampleHistory(events);

@@ -8,7 +8,6 @@ import { createToken } from '../../../commands/organisation/manage-tokens.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
 import { createWebhookEndpoint } from '../../../commands/webhooks/manage-endpoints.ts';
 import { capabilities } from '../../../read-api/capabilities.ts';
-import { MemoryLinks } from '../../support/fakes/memory-links.ts';
 import { AuthorizationWorld, type Holder } from '../../support/worlds/authorization-world.ts';
 import { invokeAs } from '../../support/worlds/invoke-as.ts';
 import { verifies } from '../../support/suite/verifies.ts';
@@ -65,8 +64,6 @@ describe('an object of another organisation', () => {
 
   before(async () => {
     world = await AuthorizationWorld.open();
-    const { ports, clock } = world.gateway;
-    Object.assign(ports, { links: new MemoryLinks(clock) });
     owner = await world.holder('owner');
     abroad = await world.signIn(world.foreignOrgId, owner.userId);
     const { userId } = await world.holder(null);

@@ -32,6 +32,11 @@ describe('the command-line programs', function () {
     for (const [args, wrong] of [
       [['polcy'], 'There is no command polcy.'],
       [['resolve'], 'The command resolve takes other arguments.'],
+      [
+        ['person', 'erase', 'a@example.com', '--email', 'b@example.com'],
+        'The command person takes other arguments.',
+      ],
+      [['person', 'erase', '--email', 'b@example.com'], 'The command person takes other arguments.'],
       [['policy', '--orgg', 'x'], "Unknown option '--orgg'."],
       [['bootstrap', '--org'], "Option '--org <value>' argument missing."],
     ] as const) {

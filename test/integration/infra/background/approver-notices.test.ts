@@ -127,6 +127,17 @@ describe('notices to approvers', () => {
     ]);
   });
 
+  it('keep no record of an approval that ended before its notice', async () => {
+    rig.person('usr_boss', 'owner');
+    await home.sql.query(
+      "insert into read.approver_told (approval_id, user_id, at, is_reminded) values ('chk_ended', 'usr_boss', '2020-01-01', false)",
+    );
+    const { id } = await ask();
+    await sweep();
+    const rows = await home.sql.query('select approval_id from read.approver_told');
+    expect(rows).to.deep.equal([{ approval_id: id }]);
+  });
+
   it('go to those who may decide, have a verified address and want them', async () => {
     rig.person('usr_boss', 'owner');
     rig.person('usr_off', 'owner');

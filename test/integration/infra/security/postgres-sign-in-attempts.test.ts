@@ -69,7 +69,11 @@ describe('password attempts', () => {
   it(`are limited to ten a minute per address, over all accounts ${verifies('contract:15:sign-in-limit')}`, async () => {
     for (let n = 0; n < 10; n += 1) await admit(`account-${String(n)}`);
     const refusal = await rejection(admit('another'));
-    expect(refusal).to.include({ code: 'rate_limited', retryAfterSeconds: 60 });
+    expect(refusal).to.include({
+      code: 'rate_limited',
+      retryAfterSeconds: 60,
+      message: 'Too many attempts from here; wait before the next one.',
+    });
     expect(await pause('another', 'elsewhere')).to.equal(0);
     clock.advance(60_000);
     expect(await pause('another')).to.equal(0);

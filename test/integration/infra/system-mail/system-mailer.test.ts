@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:tls';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createPlainServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { addAbortSignal } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
 import { MailNotSent, type OutgoingMail } from '../../../../commands/ports/system-mailer.ts';
@@ -91,6 +93,32 @@ describe('the mail server of the gateway', () => {
     const smtpUrl = `smtp://127.0.0.1:${String(server.port)}`;
     const error = await rejection(openSystemMailer({ ...BASE, smtpUrl, deadlineMs: 200 }).send(MAIL));
     expect(error).to.include({ code: 'timeout', isFinal: false });
+  });
+
+  it('is left at the deadline, also when it keeps answering without an end', async () => {
+    const closed = Promise.withResolvers<string>();
+    const over = new AbortController();
+    const dripping = createPlainServer((socket) => {
+      const drip = setInterval(() => socket.write('220-patience\r\n'), 20);
+      addAbortSignal(over.signal, socket)
+        .on('error', () => undefined)
+        .resume();
+      socket.on('close', () => {
+        clearInterval(drip);
+        closed.resolve('closed');
+      });
+    });
+    dripping.listen(0, '127.0.0.1');
+    await once(dripping, 'listening');
+    const smtpUrl = `smtp://127.0.0.1:${String((dripping.address() as AddressInfo).port)}`;
+    try {
+      const error = await rejection(openSystemMailer({ ...BASE, smtpUrl, deadlineMs: 200 }).send(MAIL));
+      expect(error).to.include({ code: 'timeout', isFinal: false });
+      expect(await Promise.race([closed.promise, delay(2_000, 'still open')])).to.equal('closed');
+    } finally {
+      over.abort();
+      dripping.close();
+    }
   });
 
   it('delays a mail while nothing listens', async () => {

@@ -14,7 +14,7 @@ import type { Sql } from '../../../../commands/ports/ports.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { happened } from '../../../support/samples/event-author.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { memberEntry, personEntry } from '../../../support/worlds/people.ts';
+import { memberEntry, membershipsWith, personEntry } from '../../../support/worlds/people.ts';
 
 const FOREVER_MS = 2 ** 31 - 1;
 
@@ -136,7 +136,7 @@ describe('the worker that delivers webhooks', function () {
       withheld: true,
     });
     await world.queue(['whk_1'], 2, 2);
-    world.run({ ports: { directory: directory(directoryState({ members: new Map() })) } });
+    world.run({ ports: { directory: directory(directoryState(membershipsWith())) } });
     await allEnded();
     expect(received).to.have.length(1);
     expect(world.rig.events.all.find(({ type }) => type === 'WebhookEndpointDisabled')?.data).to.deep.equal({
@@ -313,7 +313,7 @@ describe('the worker that delivers webhooks', function () {
       return await readStream(...asked);
     };
     const state = directoryState({
-      members: new Map([['org_a/usr_2', memberEntry('org_a', 'usr_2', 'owner')]]),
+      ...membershipsWith(memberEntry('org_a', 'usr_2', 'owner')),
       people: new Map([['usr_2', personEntry('usr_2')]]),
     });
     world.run({

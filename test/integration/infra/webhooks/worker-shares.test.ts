@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
+import type { WebhookSender } from '../../../../commands/ports/webhook-port.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
+import { CONNECTIONS } from '../../../../infra/webhooks/post-webhook.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
 import { openSample, sealSample } from '../../../support/samples/event-author.ts';
 import { httpSink, type Sink } from '../../../support/servers/webhook-sinks.ts';
@@ -8,6 +10,7 @@ import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { type DeliveryWorld, openDeliveryWorld, OTHER_ORG } from '../../../support/worlds/delivery-world.ts';
 
+const DUE = `read.webhook_due_v${String(webhooks.version)}`;
 const ENDPOINTS = `read.webhook_endpoint_v${String(webhooks.version)}`;
 
 describe('the worker that delivers webhooks, among endpoints and with failures', function () {
@@ -67,6 +70,18 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     expect(received.length).to.be.lessThan(1_000);
   });
 
+  it('makes no more attempts than at once to an endpoint that fails while the model does not show it', async () => {
+    answer = () => ({ status: 500 });
+    await world.endpoint('whk_1', sink.url);
+    await world.queue(['whk_1'], 1, 60);
+    await world.rows();
+    await world.projector.close();
+    world.run();
+    await eventually(() => received.length >= 10);
+    await systemClock.sleep(1_000);
+    expect(received.length).to.be.at.most(CONNECTIONS);
+  });
+
   it(`probes an endpoint that rests with one attempt at a time, and drops nothing ${verifies('contract:11:rests')}`, async () => {
     answer = () => ({ status: 500, afterMs: 300 });
     await world.endpoint('whk_1', sink.url);
@@ -118,7 +133,7 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     expect(received.filter((id) => id !== 'evt_1').toSorted()).to.deep.equal(numbers(2, 30).toSorted());
   });
 
-  it('makes an attempt again, after growing pauses, whose outcome could not be recorded', async () => {
+  it(`tells an attempt whose outcome could not be recorded, and makes the next after growing pauses ${verifies('contract:11:interrupted')}`, async () => {
     let failures = 3;
     const times: number[] = [];
     const personal: Ports['personal'] = {
@@ -133,12 +148,63 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     await world.endpoint('whk_1', sink.url);
     await world.queue(['whk_1'], 1, 1);
     world.run({ ports: { personal } });
-    await eventually(async () => (await statuses()).includes('evt_1.1 succeeded'), 15_000);
+    await eventually(async () => (await statuses()).includes('evt_1.4 succeeded'), 15_000);
+    expect(await statuses()).to.deep.equal([
+      'evt_1.1 interrupted',
+      'evt_1.2 interrupted',
+      'evt_1.3 interrupted',
+      'evt_1.4 succeeded',
+    ]);
     expect(received).to.deep.equal(['evt_1', 'evt_1', 'evt_1', 'evt_1']);
     const [a = 0, b = 0, c = 0, d = 0] = times;
     expect(b - a).to.be.greaterThan(790);
     expect(c - b).to.be.greaterThan(1_590);
     expect(d - c).to.be.greaterThan(3_190);
+  });
+
+  it('tells an attempt of which nobody knows whether its request was made', async () => {
+    let posted = 0;
+    const webhookSender: WebhookSender = {
+      vet: () => Promise.resolve(),
+      post: () => {
+        posted += 1;
+        if (posted === 1) return Promise.reject(new RangeError('broken'));
+        return Promise.resolve({
+          startedAt: systemClock.now(),
+          durationMs: 1,
+          status: 'succeeded',
+          httpStatus: 200,
+          error: null,
+          excerpt: '',
+          retryAfterSeconds: null,
+        });
+      },
+    };
+    await world.endpoint('whk_1', sink.url);
+    await world.queue(['whk_1'], 1, 1);
+    world.run({ ports: { webhookSender } });
+    await eventually(async () => (await statuses()).includes('evt_1.2 succeeded'), 10_000);
+    expect(await statuses()).to.deep.equal(['evt_1.1 interrupted', 'evt_1.2 succeeded']);
+    expect(posted).to.equal(2);
+  });
+
+  it('keeps the pause of an endpoint while outcomes without a request are recorded', async () => {
+    const times: number[] = [];
+    const read = () => {
+      times.push(performance.now());
+      return Promise.resolve([]);
+    };
+    await world.endpoint('whk_1', sink.url);
+    await world.queue(['whk_1'], 1, 1);
+    world.run({ ports: { webhookSecrets: { read } as never } });
+    await eventually(() => times.length === 2);
+    await world.queue(['whk_1'], 2, 2);
+    await world.rows();
+    await world.rig.sql.query(`update ${DUE} set queued_at = now() - interval '31 days' where sequence = 2`);
+    await eventually(async () => (await statuses()).includes('evt_2.1 cancelled'));
+    await eventually(() => times.length === 3);
+    const [, b = 0, c = 0] = times;
+    expect(c - b).to.be.greaterThan(1_590);
   });
 
   it('leaves an endpoint active that answered again while the attempt that failed was under way', async () => {

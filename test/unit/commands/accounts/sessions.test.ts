@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { changePassword } from '../../../../commands/accounts/change-password.ts';
-import { session, startSession } from '../../../../commands/accounts/session.ts';
+import { endSessions, session, startSession } from '../../../../commands/accounts/session.ts';
 import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
 import { signIn, stepUpSession } from '../../../../commands/accounts/sign-in.ts';
 import { deleteSession, revokeSessions, signOut } from '../../../../commands/accounts/sign-out.ts';
 import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
+import { createAnotherOrganisation } from '../../../../commands/organisation/manage-organisation.ts';
+import { switchOrganisation } from '../../../../commands/accounts/switch-organisation.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getSession, listSessions } from '../../../../read-api/auth/sessions.ts';
 import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
@@ -94,6 +96,41 @@ describe('session management', () => {
     // Half an hour without use ends the one; the other makes the call.
     gateway.clock.advance(10);
     expect((await list(session.id)).map(({ id }) => id)).to.deep.equal([session.id]);
+  });
+
+  it(`lists the sessions in every organisation of the person ${verifies('contract:17:sessions')}`, async () => {
+    const first = await gateway.signIn();
+    const { id: orgId } = await gateway.call<{ id: string }>(
+      createAnotherOrganisation,
+      { name: 'Second' },
+      { token: first },
+    );
+    const other = await gateway.signIn();
+    const { session: second } = await gateway.call<{ session: { id: string } }>(
+      switchOrganisation,
+      { org_id: orgId },
+      { token: other },
+    );
+    for (const token of [first, second.id]) {
+      const { items } = await gateway.call<{ items: { id: string; org: { id: string } }[] }>(
+        listSessions,
+        {},
+        { token },
+      );
+      expect(items.map(({ id, org }) => [id, org.id])).to.have.deep.members([
+        [first, gateway.org.orgId],
+        [second.id, orgId],
+      ]);
+    }
+  });
+
+  it('returns the latest position of the sessions it ends, whichever comes last', async () => {
+    const [ended, open] = [await gateway.signIn(), await gateway.signIn()];
+    const author = systemAuthor(gateway.ports, gateway.org.orgId);
+    const before = await endSessions(gateway.ports, author, [{ id: ended }], 'revoked');
+    const last = await endSessions(gateway.ports, author, [{ id: open }, { id: ended }], 'revoked');
+    expect(last).to.equal(gateway.events.all.at(-1)?.position);
+    expect(before).to.satisfy((position: bigint) => position < (last ?? 0n));
   });
 
   it(`ends one session or all of them, and never another person's ${verifies('contract:17:logout')}`, async () => {

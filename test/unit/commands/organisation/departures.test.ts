@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { createInvite, invite } from '../../../../commands/organisation/invite.ts';
-import { leftBehind, settleDeparture } from '../../../../commands/organisation/departures.ts';
+import { leftBehind, leftBehindBy, settleDeparture } from '../../../../commands/organisation/departures.ts';
 import { removeMemberCapability } from '../../../../commands/organisation/manage-members.ts';
 import { changeRole, organisation } from '../../../../commands/organisation/organisation.ts';
 import type { PersonEntry } from '../../../../commands/ports/directory.ts';
@@ -124,6 +124,49 @@ describe('leftBehind', () => {
     expect(agent?.ownerId ?? null).to.equal(heir);
     expect(rig.state.mailboxIdsByPrincipal.has(theirs.userId)).to.equal(false);
   }
+
+  it('judges for a request only what its leavers had', async () => {
+    const [max, mia] = [await rig.join('member'), await rig.join('member')];
+    const mailboxId = await rig.mailbox();
+    const theirs = [await rig.belongings(max, mailboxId), await rig.belongings(mia, mailboxId)] as const;
+    for (const user_id of [max, mia])
+      await rejection(
+        rig.act(owner, removeMemberCapability, { user_id }, dyingAfter(rig.ports, /^MemberRemoved$/)),
+      );
+    await rig.catchUp();
+    const refused = () => {
+      throw new Error('a request goes over all of them');
+    };
+    const closed = <Value>(entries: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> =>
+      Object.assign(new Map(entries), { values: refused, entries: refused, [Symbol.iterator]: refused });
+    const { sessions, grants, organisations, mailboxes } = rig.state;
+    const state = {
+      ...rig.state,
+      ...{ sessions: closed(sessions), grants: closed(grants) },
+      ...{ organisations: closed(organisations), mailboxes: closed(mailboxes) },
+    };
+    const now = rig.ports.clock.now();
+    const leavers = { orgId: rig.orgId, principalIds: [max, theirs[0].agentId] };
+    const found = leftBehindBy(state, now, leavers);
+    expect(new Set(found.map(({ kind }) => kind))).to.deep.equal(
+      new Set(['session', 'token', 'agent', 'grant']),
+    );
+    const isTheirs = (each: object) =>
+      'principalId' in each && leavers.principalIds.includes(each.principalId as string);
+    expect(found).to.have.deep.members(leftBehind(rig.state, now).filter(isTheirs));
+    expect(leftBehindBy(state, now, { ...leavers, orgId: 'org_other' })).to.deep.equal([]);
+  });
+
+  it('knows whether a session stands without its rights', async () => {
+    const max = await rig.join('member');
+    await rig.belongings(max, await rig.mailbox());
+    const mailboxIdsByPrincipal = new Proxy(rig.state.mailboxIdsByPrincipal, {
+      get: () => {
+        throw new Error('the rights are computed');
+      },
+    });
+    expect(leftBehind({ ...rig.state, mailboxIdsByPrincipal }, rig.ports.clock.now())).to.deep.equal([]);
+  });
 
   it('refuses nothing that was ended before it comes', async () => {
     const max = await rig.join('member');

@@ -8,7 +8,10 @@ import {
 import { deleteInvite } from '../../../../commands/organisation/manage-invites.ts';
 import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
+import { carryOutInvite } from '../../../../commands/organisation/carry-out-invite.ts';
 import { aroundAppends } from '../../../support/fakes/around-appends.ts';
+import { dyingAfter } from '../../../support/fakes/dying-ports.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 import { timesOf } from '../../../support/suite/long.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { InviteWorld, PASSWORD } from '../../../support/worlds/invite-world.ts';
@@ -66,6 +69,37 @@ describe('a race between two requests', function () {
       expect(world.gateway.secrets.passwords.size).to.equal(stored + 1);
       return winner;
     });
+  });
+
+  it('leaves the account alone when a slower writer finds the address of the invite erased', async () => {
+    const made = await world.invite();
+    const doomed = dyingAfter(world.ports, /^InviteAccepted$/);
+    await rejection(world.accept(await world.linkOf(made), { name: 'Ida', password: PASSWORD }, doomed));
+    await world.catchUp();
+    const author = systemAuthor(world.ports, world.orgId);
+    const { personal } = world.ports;
+    let isFirst = true;
+    const slow: Ports = {
+      ...world.ports,
+      personal: {
+        seal: (ownerId, text) => personal.seal(ownerId, text),
+        erase: (ownerId) => personal.erase(ownerId),
+        open: async (sealed) => {
+          // It has seen that there is no account; before it opens the address, the other one does all.
+          if (isFirst) {
+            isFirst = false;
+            await carryOutInvite(world.ports, author, made.id);
+          }
+          return await personal.open(sealed);
+        },
+      },
+    };
+    expect((await carryOutInvite(slow, author, made.id)).failed).to.equal(null);
+    expect(isFirst).to.equal(false);
+    const userId = personAt(made.email);
+    expect(world.roleOf(userId)).to.equal('member');
+    expect(world.gateway.secrets.passwords.get(userId)).to.equal(PASSWORD);
+    expect(await personal.open(await personal.seal(userId, 'readable'))).to.equal('readable');
   });
 
   it('accepts an invite or withdraws it', async () => {

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { z } from 'zod';
+import { leftBehind, settleDeparture } from '../../../../commands/organisation/departures.ts';
 import { deleteInvite, type Invite, resendInvite } from '../../../../commands/organisation/manage-invites.ts';
+import { removeMemberCapability } from '../../../../commands/organisation/manage-members.ts';
 import { deleteMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
 import { readInviteLink } from '../../../../commands/organisation/accept-invite.ts';
 import { listInvites } from '../../../../read-api/organisation/list-invites.ts';
@@ -54,6 +56,35 @@ describe('inviting', () => {
     expect(world.state.invites.size).to.equal(0);
     const gone = world.gateway.call(resendInvite, { invite_id: made.id }, await asOwner());
     expect(await rejection(gone)).to.include({ code: 'not_found' });
+  });
+
+  it('lists no invite that has expired, before the background work ends it', async () => {
+    const early = await world.invite();
+    world.gateway.clock.advance(DAY_MS);
+    const late = await world.invite();
+    world.gateway.clock.advance(6 * DAY_MS);
+    const { items } = await world.gateway.call<{ items: Invite[] }>(listInvites, {}, await asOwner());
+    expect(items.map(({ id }) => id)).to.deep.equal([late.id]);
+    expect(world.state.invites.has(early.id)).to.equal(true);
+  });
+
+  it('forgets link and address of an invite to a person who is removed', async () => {
+    const ida = await world.account('ida@example.net');
+    const made = await world.invite({ email: 'ida@example.net' });
+    const link = await world.linkOf(made);
+    await world.join(ida, 'member', world.orgId);
+    await world.gateway.call(removeMemberCapability, { user_id: ida }, await asOwner());
+    expect(await world.links.find('invite', link)).to.equal(null);
+    expect(world.gateway.ports.personal).to.have.property('erased').that.includes(made.id);
+  });
+
+  it('forgets link and address of an invite that expired', async () => {
+    const made = await world.invite();
+    const token = await world.links.make('invite', made.id, world.orgId, new Date('2027-01-01T00:00:00Z'));
+    world.gateway.clock.advance(8 * DAY_MS);
+    for (const each of leftBehind(world.state, world.ports.clock.now()))
+      await settleDeparture(world.ports, each);
+    expect(await world.links.find('invite', token)).to.equal(null);
   });
 
   it('seals the address under a key of the invite, which ends with it', async () => {
@@ -191,7 +222,7 @@ describe('an accepted invite', () => {
     expect(grantsOf(newPerson(made.email))).to.deep.equal([]);
   });
 
-  it('is refused when the inviter may no longer give the role', async () => {
+  it(`is refused when the inviter may no longer give the role ${verifies('contract:20:invite-roles')}`, async () => {
     const admin = await world.member('admin');
     const token = await world.linkOf(await world.invite({ role: 'admin' }, admin));
     await world.setRole(admin, 'member');

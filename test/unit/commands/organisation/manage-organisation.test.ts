@@ -5,10 +5,14 @@ import {
   updateOrganisation,
 } from '../../../../commands/organisation/manage-organisation.ts';
 import type { Organisation } from '../../../../commands/organisation/organisation-payload.ts';
+import type { PersonEntry } from '../../../../commands/ports/directory.ts';
 import { membershipsOf } from '../../../../commands/kernel/membership.ts';
 import { getOrganisation } from '../../../../read-api/organisation/get-organisation.ts';
 import { listMembers } from '../../../../read-api/organisation/list-members.ts';
+import { aroundAppends } from '../../../support/fakes/around-appends.ts';
+import { invokeAs } from '../../../support/worlds/invoke-as.ts';
 import { OWNER } from '../../../support/worlds/memory-gateway.ts';
+import { personEntry } from '../../../support/worlds/people.ts';
 import { PeopleRig } from '../../../support/worlds/people-rig.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -35,6 +39,7 @@ describe('an organisation', () => {
       id: rig.orgId,
       name: 'Example',
       created_at: rig.state.organisations.get(rig.orgId)?.createdAt,
+      oauth_clients: 'any',
       members: 2,
       deletion: null,
     });
@@ -64,6 +69,45 @@ describe('an organisation', () => {
     expect(facts.map(({ metadata }) => metadata['org_id'])).to.deep.equal([second.id, second.id]);
   });
 
+  it(`is set up by the owner of any organisation, in whichever the session is ${verifies('contract:17:organisation')}`, async () => {
+    Object.assign(rig.ports.server, { signUp: 'open' });
+    const max = await rig.join('member');
+    const create = (name: string) => rig.act<Organisation>(max, createAnotherOrganisation, { name });
+    await create('Second');
+    Object.assign(rig.ports.server, { signUp: 'closed' });
+    expect(await create('Third')).to.include({ name: 'Third' });
+  });
+
+  it(`is one of at most twenty that a person owns ${verifies('contract:17:organisation')}`, async () => {
+    const create = (by: string, name: string) =>
+      rig.act<Organisation>(by, createAnotherOrganisation, { name });
+    for (let count = 1; count < 20; count += 1) await create(owner, `Number ${String(count)}`);
+    expect(await rejection(create(owner, 'One more'))).to.include({ code: 'conflict' });
+    const { length } = membershipsOf(rig.state, owner);
+    expect(length).to.equal(20);
+    Object.assign(rig.ports.server, { signUp: 'open' });
+    expect(await create(await rig.join('owner'), 'Of another')).to.include({ members: 1 });
+  });
+
+  it(`is not set up twice at once beyond that ${verifies('contract:17:organisation')}`, async () => {
+    for (let count = 1; count < 19; count += 1)
+      await rig.act(owner, createAnotherOrganisation, { name: `Number ${String(count)}` });
+    const caller = rig.gateway.callerOf(await rig.gateway.signIn(owner));
+    const ended = await Promise.allSettled(
+      ['One', 'Two'].map((name) => invokeAs(rig.ports, caller, [createAnotherOrganisation, { name }])),
+    );
+    expect(ended.map(({ status }) => status)).to.have.members(['fulfilled', 'rejected']);
+  });
+
+  it(`is not set up by a person without a verified address ${verifies('contract:17:organisation')}`, async () => {
+    Object.assign(rig.ports.server, { signUp: 'open' });
+    const max = await rig.join('member');
+    const people = rig.state.people as Map<string, PersonEntry>;
+    people.set(max, personEntry(max, { isVerified: false }));
+    const refused = rig.act(max, createAnotherOrganisation, { name: 'Mine' });
+    expect(await rejection(refused)).to.include({ code: 'email_unverified' });
+  });
+
   it(`is deleted with its exact name by an owner ${verifies('contract:17:organisation-delete')}`, async () => {
     const refused = await rejection(remove({ name: 'example' }));
     expect(refused).to.include({ code: 'invalid_request' });
@@ -75,6 +119,21 @@ describe('an organisation', () => {
     expect(mails.map(({ data }) => [data['kind'], data['user_id']])).to.deep.equal([
       ['organisation_deleted', owner],
     ]);
+  });
+
+  it('is known to be deleted before the mails to its owners are requested', async () => {
+    const known: boolean[] = [];
+    const ports = aroundAppends(
+      rig.ports,
+      (stream) => {
+        if (stream.startsWith('systemMail-'))
+          known.push(rig.state.organisations.get(rig.orgId)?.eraseAt !== null);
+        return Promise.resolve();
+      },
+      () => Promise.resolve(),
+    );
+    await rig.act(owner, deleteOrganisation, NAME, ports);
+    expect(known).to.deep.equal([true]);
   });
 
   it(`has no rights while it is deleted, and gets all but sessions and tokens back ${verifies('contract:17:organisation-delete', 'contract:18:organisation-deletion')}`, async () => {

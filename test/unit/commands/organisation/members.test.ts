@@ -1,7 +1,11 @@
 import { expect } from 'chai';
+import { createAgent } from '../../../../commands/organisation/add-agent.ts';
+import { agent, deleteAgent } from '../../../../commands/organisation/agent.ts';
+import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { removeMemberCapability, updateMember } from '../../../../commands/organisation/manage-members.ts';
 import type { Member } from '../../../../commands/organisation/organisation-payload.ts';
 import { getMember, listMembers } from '../../../../read-api/organisation/list-members.ts';
+import { aroundAppends } from '../../../support/fakes/around-appends.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { PeopleRig } from '../../../support/worlds/people-rig.ts';
@@ -71,6 +75,21 @@ describe('members', () => {
     expect(() => rig.gateway.callerOf(wide)).to.throw();
   });
 
+  it(`returns no token with a role that was given again before the background work ${verifies('contract:3:role-ends', 'contract:2:departures')}`, async () => {
+    const adam = await rig.join('admin');
+    const wide = await rig.token(adam, adam, ['audit:read', 'mailboxes:read']);
+    const narrow = await rig.token(adam, adam, ['mailboxes:read', 'messages:read']);
+    // The process died between the new role and what it ends.
+    for (const role of ['member', 'admin'] as const) await rig.setRole(adam, role);
+    expect(rig.gateway.callerOf(wide).orgScopes).to.deep.equal(new Set(['mailboxes:read']));
+    expect(rig.gateway.callerOf(narrow).orgScopes).to.deep.equal(new Set(['mailboxes:read']));
+    expect(await rig.sweep()).to.equal(1);
+    expect(rig.typesOf(`token-${wide}`)).to.deep.equal(['TokenIssued', 'TokenRevoked']);
+    expect(rig.state.tokens.get(narrow)?.revokedAt).to.equal(null);
+    const again = await rig.token(adam, adam, ['audit:read']);
+    expect(rig.gateway.callerOf(again).orgScopes).to.deep.equal(new Set(['audit:read']));
+  });
+
   it(`ends everything with a membership, in the log too, and returns nothing of it ${verifies('contract:2:departures')}`, async () => {
     const max = await rig.join('member', 'max');
     const theirs = await rig.belongings(max, await rig.mailbox());
@@ -105,6 +124,61 @@ describe('members', () => {
       [[mia, [theirs.agentId]]],
     );
     expect(rig.state.mailboxIdsByPrincipal.has(theirs.agentId), 'its grants stay').to.equal(true);
+  });
+
+  it('sends no mail to a person who takes agents over themselves', async () => {
+    const max = await rig.join('member');
+    const theirs = await rig.belongings(max, await rig.mailbox());
+    await remove(owner, max, owner);
+    expect(rig.state.agents.get(theirs.agentId)).to.include({ ownerId: owner });
+    expect(mails('agents_handed_over')).to.deep.equal([]);
+  });
+
+  it('names only agents that were handed over', async () => {
+    const [max, mia] = [await rig.join('member'), await rig.join('member')];
+    const { agentId } = await rig.belongings(max, await rig.mailbox());
+    const { id: deletedId } = await rig.act<{ id: string }>(max, createAgent, { name: 'Short-lived' });
+    // Another request deletes one of them after the list was made.
+    const ports = aroundAppends(
+      rig.ports,
+      async (stream) => {
+        if (stream === `agent-${agentId}`)
+          await decideAndAppend(rig.ports, systemAuthor(rig.ports, rig.orgId), agent, {
+            id: deletedId,
+            decide: deleteAgent,
+          });
+      },
+      () => Promise.resolve(),
+    );
+    await rig.act(owner, removeMemberCapability, { user_id: max, agents_to_id: mia }, ports);
+    expect(mails('agents_handed_over').map(({ data }) => data['agent_ids'])).to.deep.equal([[agentId]]);
+  });
+
+  it('goes over agents and tokens once for all members of a list', async () => {
+    const people = [owner, await rig.join('member'), await rig.join('member')];
+    let rounds = 0;
+    const counted = <Value>(entries: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> => {
+      const copy = new Map(entries);
+      copy.values = () => {
+        rounds += 1;
+        return new Map(entries).values();
+      };
+      return copy;
+    };
+    const { state } = rig;
+    const seen = { ...state, agents: counted(state.agents), tokens: counted(state.tokens) };
+    const directory = { ...rig.ports.directory, state: seen, untilCurrent: () => Promise.resolve(true) };
+    const list = await rig.act<{ items: Member[] }>(
+      owner,
+      listMembers,
+      {},
+      {
+        ...rig.ports,
+        directory,
+      },
+    );
+    expect(list.items.map(({ id }) => id)).to.have.members(people);
+    expect(rounds).to.equal(2);
   });
 
   it('lets a member leave without any right and without a mail', async () => {

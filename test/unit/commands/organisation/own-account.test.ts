@@ -15,6 +15,7 @@ import {
 import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { getMe } from '../../../../read-api/organisation/get-me.ts';
 import { afterAppends } from '../../../support/fakes/around-appends.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { InviteWorld } from '../../../support/worlds/invite-world.ts';
@@ -158,6 +159,46 @@ describe('the own account', () => {
     await world.member('owner', 'cleo@example.net', orgId);
     await eraseAccount(world.ports, author, ann);
     expect(world.state.people.has(ann)).to.equal(false);
+  });
+
+  it('keeps no password that a mailed link sets while it is erased', async () => {
+    const ann = await world.member('member', 'ann@example.net');
+    const token = await world.links.make('password', ann, null);
+    const used: string[] = [];
+    const links: Ports['links'] = {
+      make: (...link) => world.links.make(...link),
+      find: (purpose, text) => world.links.find(purpose, text),
+      take: (purpose, text) => world.links.take(purpose, text),
+      takeForPassword: () => world.links.takeForPassword(),
+      withdraw: async (subject) => {
+        // Its person uses it at the last moment.
+        if ((await world.links.take('password', token)) !== null) {
+          used.push(subject);
+          await world.ports.secrets.savePassword(ann, 'set by the link' as never);
+        }
+        await world.links.withdraw(subject);
+      },
+    };
+    await eraseAccount({ ...world.ports, links }, systemAuthor(world.ports, null), ann);
+    expect(used).to.deep.equal([ann]);
+    expect(world.gateway.secrets.passwords.has(ann)).to.equal(false);
+  });
+
+  it('has its valid tokens revoked before they are forgotten', async () => {
+    const ann = await world.member('admin', 'ann@example.net');
+    const issue = async (expires_at: string): Promise<string> => {
+      const wanted = { name: 'One', surface: 'rest', scopes: ['messages:read'], expires_at };
+      return (await world.gateway.call<{ id: string }>(createToken, wanted, await signedIn(ann))).id;
+    };
+    const [valid, expired] = [await issue(END), await issue('2026-03-02T00:00:00Z')];
+    world.gateway.clock.advance(24 * 60 * 60_000);
+    await eraseAccount(world.ports, systemAuthor(world.ports, null), ann);
+    const typesOf = (id: string) =>
+      world.gateway.events.all.flatMap(({ streamName, type }) =>
+        streamName === `token-${id}` ? [type] : [],
+      );
+    expect(typesOf(valid)).to.deep.equal(['TokenIssued', 'TokenRevoked', 'TokenForgotten']);
+    expect(typesOf(expired)).to.deep.equal(['TokenIssued', 'TokenForgotten']);
   });
 
   it('is left alone by the sweeper when nothing began', async () => {

@@ -121,8 +121,14 @@ describe('the search for delivery reports', () => {
     changes = Array.from({ length: 900 }, (_, at) =>
       received(BigInt(10 + Math.floor(at / 100)), at + 1, at % 100),
     );
-    await search(50n, { ...searches(), suspects: () => Promise.resolve([]) });
-    expect(noted).to.deep.equal([12n]);
+    expect(await search(50n, { ...searches(), suspects: () => Promise.resolve([]) })).to.equal(true);
+    expect(noted).to.deep.equal([12n, 15n, 50n]);
+  });
+
+  it('is not over while the feed is behind the mirror', async () => {
+    await wentOut();
+    expect(await search(2_000n)).to.equal(false);
+    expect(noted).to.deep.equal([1_000n]);
   });
 
   it('takes a bounded number of reports about one draft', async () => {

@@ -324,7 +324,7 @@ describe('webhook endpoints', () => {
 
     it('hides the delivery from a token that does not reach its endpoint, whatever its status', async () => {
       const [own, other] = [await mailbox(), await mailbox('berta@example.com')];
-      await patch(endpointId, { mailbox_ids: [other] });
+      await patch(endpointId, { mailbox_ids: [own] });
       const limited = await gateway.call<{ id: string }>(
         createToken,
         {
@@ -336,6 +336,10 @@ describe('webhook endpoints', () => {
         },
         { token },
       );
+      const { id } = await replay('r', 'obx_1', limited.id);
+      records().deliveries.set(id, { ...sample(), id });
+      await patch(endpointId, { mailbox_ids: [other] });
+      expect(await rejection(replay('r', 'obx_1', limited.id))).to.include({ code: 'not_found' });
       const hidden = async (when: string) => {
         const unknown = await rejection(replay('u', 'obx_2', limited.id));
         const refused = await rejection(replay('l', 'obx_1', limited.id));

@@ -3,7 +3,7 @@ import type { DirectoryState, GrantEntry, MailboxEntry } from '../../../../comma
 import type { Role } from '../../../../commands/values/scopes.ts';
 import { mayBeTold, type Told, type Verdict } from '../../../../commands/webhooks/may-be-told.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
-import { memberEntry, orgEntry, personEntry } from '../../../support/worlds/people.ts';
+import { memberEntry, membershipsWith, orgEntry, personEntry } from '../../../support/worlds/people.ts';
 
 const now = new Date('2026-01-01T00:00:00.000Z');
 
@@ -17,7 +17,7 @@ const state = ({ role = 'admin', grant = {}, mailbox = {} }: Given): DirectorySt
   ({
     organisations: new Map([['org_a', orgEntry('org_a')]]),
     people: new Map([['usr_1', personEntry('usr_1')]]),
-    members: new Map(role === null ? [] : [['org_a/usr_1', memberEntry('org_a', 'usr_1', role)]]),
+    ...membershipsWith(...(role === null ? [] : [memberEntry('org_a', 'usr_1', role)])),
     mailboxes: new Map([
       [
         'mbx_1',

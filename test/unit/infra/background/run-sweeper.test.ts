@@ -119,6 +119,25 @@ describe('SweeperRun', () => {
     await running;
   });
 
+  it('retries after the pause of the item, however rare its passes are', async () => {
+    const due = dueOf(item('a'));
+    let tries = 0;
+    const settle = (): Promise<Outcome> => {
+      tries += 1;
+      if (tries === 2) return Promise.reject(new GatewayError('store_unavailable', 'Away.'));
+      return Promise.resolve(tries === 1 ? 'later' : 'settled');
+    };
+    const row = { everyMs: HOUR_MS, pauses: { firstMs: 5, mostMs: 10 } };
+    const stop = new AbortController();
+    const running = new SweeperRun(sweeperOf(due, settle, row), { clock: systemClock, log: silentLog }).run(
+      stop.signal,
+    );
+    await eventually(() => due.size === 0);
+    stop.abort();
+    await running;
+    expect(tries).to.equal(3);
+  });
+
   it('continues after a pass that fails', async () => {
     let passes = 0;
     const find = () => {

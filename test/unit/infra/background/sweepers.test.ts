@@ -11,6 +11,11 @@ describe('sweepersOf', () => {
     }
   });
 
+  it('goes over all people once a minute at most', () => {
+    const rows = sweepersOf(new SendRig().ports);
+    expect(rows.find(({ name }) => name === 'account-erasures')?.everyMs).to.be.at.least(60_000);
+  });
+
   it('erases the content of a discarded draft only', async () => {
     const rig = new SendRig();
     const [gone, kept] = [await rig.startDraft(), await rig.startDraft()];
@@ -31,6 +36,10 @@ describe('sweepersOf', () => {
     const rows = sweepersOf({ ...ports, sql: { ...ports.sql, query } as never });
     const now = ports.clock.now();
     await rows.find(({ name }) => name === 'expired-content')?.settle({ now });
+    expect(asked).to.deep.equal([]);
+    const sweeper = rows.find(({ name }) => name === 'webhook-leftovers');
+    expect(sweeper?.everyMs).to.equal(3_600_000);
+    await sweeper?.settle({ now });
     expect(asked).to.deep.equal([new Date(now.getTime() - 30 * 86_400_000)]);
   });
 });

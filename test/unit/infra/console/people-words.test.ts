@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Action } from '../../../../commands/messages/actions.ts';
-import { PRESETS, ROLE_SCOPES, type Role, ROLES } from '../../../../commands/values/scopes.ts';
+import { ROLE_SCOPES, type Role, ROLES } from '../../../../commands/values/scopes.ts';
 
 type Labelled = readonly (readonly [value: string, label: string])[];
 interface Wording {
   readonly ROLES: Labelled;
-  readonly PRESETS: Labelled;
   rolesGivenBy(own: string): Labelled;
 }
 interface Notifications {
@@ -22,10 +21,8 @@ describe('wording of people in the console', () => {
     wording = (await import(moduleOf('people-wording.js'))) as Wording;
   });
 
-  it('names every role, and every preset of mailbox scopes', () => {
+  it('names every role', () => {
     expect(valuesOf(wording.ROLES)).to.deep.equal([...ROLES]);
-    const ofMailboxes = Object.keys(PRESETS).filter((preset) => preset !== 'auditor');
-    expect(valuesOf(wording.PRESETS)).to.deep.equal(ofMailboxes);
   });
 
   it('offers no role above the own one to those who manage members', () => {

@@ -99,6 +99,14 @@ describe('one POST of a webhook', () => {
     expect((await post(sink.url, 'soon')).retryAfterSeconds).to.equal(null);
   });
 
+  it('takes what follows early hints as the answer', async () => {
+    await using sink = await httpSink((_, response) => {
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+      response.writeHead(500).end('no');
+    });
+    expect(await post(sink.url)).to.include({ status: 'failed', httpStatus: 500, excerpt: 'no' });
+  });
+
   it('keeps 1 KiB of the answer, without half a character', async () => {
     await using sink = await httpSink((_, response) => response.end('€'.repeat(1_000)));
     expect((await post(sink.url)).excerpt).to.equal('€'.repeat(341));

@@ -253,6 +253,10 @@ describe('OpenAPI document', () => {
       const declared = Object.keys(real.paths[path]?.['post']?.responses ?? {});
       expect(declared, path).to.include.members(statuses.map(String));
     }
+    const ofReads = ['/mailboxes', '/org'].map((path) =>
+      Object.keys(real.paths[path]?.['get']?.responses ?? {}).includes('409'),
+    );
+    expect(ofReads, 'of a deleted organisation only /org is shown').to.deep.equal([true, false]);
   });
 
   it(`lists every error code of REST ${verifies('contract:17:openapi-complete')}`, () => {

@@ -1,4 +1,7 @@
-/** The CPU time of a process and of all it started, by what they do: it hardly depends on what else the machine does. */
+/**
+ * The CPU time of a process and of all it started, by what they do: it hardly depends on what else the machine does. Linux only. A
+ * process that has ended counts nothing, also not what it used before: figures over time hold where all live until their end.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Role → seconds of CPU. */
@@ -29,14 +32,19 @@ const pids = (): readonly number[] =>
     .map(Number)
     .filter((pid) => pid > 0);
 
-/** A process may end at any time: it then counts nothing. */
-function statOf(pid: number): readonly string[] {
+/** A file of a process, which may end at any time; empty then. */
+function procOf(pid: number, file: 'stat' | 'cmdline'): string {
   try {
-    const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
-    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return readFileSync(`/proc/${String(pid)}/${file}`, 'utf8');
   } catch {
-    return [];
+    return '';
   }
+}
+
+function statOf(pid: number): readonly string[] {
+  const text = procOf(pid, 'stat');
+  // The name is in brackets, and may have blanks.
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
 const entryOf = (pid: number): readonly (readonly [number, number])[] => {
@@ -50,13 +58,13 @@ function isBelow(pid: number, top: number, parents: ReadonlyMap<number, number>)
   return false;
 }
 
-const secondsOf = (pid: number): number => {
+/** The user and system time of one process. */
+export const secondsOf = (pid: number): number => {
   const stat = statOf(pid);
   return (Number(stat[USER] ?? 0) + Number(stat[KERNEL] ?? 0)) / TICKS_PER_SECOND;
 };
 
 function roleOf(pid: number, gateway: number): string {
   if (pid === gateway) return 'gateway';
-  const command = readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8');
-  return command.includes('postgres') ? 'Postgres' : 'its other processes';
+  return procOf(pid, 'cmdline').includes('postgres') ? 'Postgres' : 'its other processes';
 }
