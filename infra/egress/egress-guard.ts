@@ -46,6 +46,12 @@ export const WEBHOOK_EGRESS: EgressKind = {
   setting: 'EGRESS_ALLOW_WEBHOOKS',
 };
 
+export const APPLICATION_EGRESS: EgressKind = {
+  ports: new Set([443]),
+  server: 'HTTPS server',
+  setting: 'EGRESS_ALLOW_OAUTH',
+};
+
 /** A guard with the operator's rules. Throws a one-sentence error for an invalid rule. */
 export function createEgressGuard(
   allow: readonly string[],

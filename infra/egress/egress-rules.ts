@@ -1,6 +1,6 @@
 /**
- * What `EGRESS_ALLOW_MAIL` and `EGRESS_ALLOW_WEBHOOKS` allow (`contract.md` 18): networks that are not public, and ports
- * beside the usual ones.
+ * What `EGRESS_ALLOW_MAIL`, `EGRESS_ALLOW_WEBHOOKS` and `EGRESS_ALLOW_OAUTH` allow (`contract.md` 18): networks that are not
+ * public, and ports beside the usual ones.
  */
 import ipaddr from 'ipaddr.js';
 

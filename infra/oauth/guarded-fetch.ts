@@ -5,7 +5,6 @@
  */
 import http from 'node:http';
 import https from 'node:https';
-import type { CustomFetch } from 'openid-client';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { type EgressGuard, type Resolve, vetAddresses, type VettedTarget } from '../egress/egress-guard.ts';
 import { isPublic } from '../egress/egress-rules.ts';
@@ -43,14 +42,30 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 /** For connecting, sending and the whole answer. */
 export const ANSWER_TIMEOUT_MS = 8_000;
 
+interface GuardedRequest {
+  readonly method?: string | undefined;
+  readonly headers?: ConstructorParameters<typeof Headers>[0];
+  readonly body?: unknown;
+  /** Ends the request earlier than the time-out. */
+  readonly signal?: AbortSignal | null | undefined;
+}
+
+export type GuardedFetch = (url: string | URL, request?: GuardedRequest) => Promise<Response>;
+
 /** A `fetch` that connects only where the guard allows. Throws `target_blocked`, `mailbox_unavailable`, or the socket's error. */
 export const guardedFetch =
-  (guard: EgressGuard): CustomFetch =>
-  async (url, { method, headers, body }) => {
+  (guard: EgressGuard): GuardedFetch =>
+  async (url, { method = 'GET', headers, body, signal } = {}) => {
     const target = new URL(url);
     const vetted = await guard.vet(target.hostname, portOf(target));
     if (target.protocol === 'http:' && !vetted.isLoopback) throw plain(target.hostname);
-    return await ask(target, vetted, { method, headers: { ...headers, host: target.host } }, textOf(body));
+    const ends = [AbortSignal.timeout(ANSWER_TIMEOUT_MS), ...(signal ? [signal] : [])];
+    return await ask(target, vetted, {
+      method,
+      headers: { ...Object.fromEntries(new Headers(headers)), host: target.host },
+      body: textOf(body),
+      signal: AbortSignal.any(ends),
+    });
   };
 
 const plain = (host: string): GatewayError =>
@@ -58,14 +73,20 @@ const plain = (host: string): GatewayError =>
     details: { reason: 'plain_connection', host },
   });
 
-/** The library sends only forms. */
+/** Only forms are sent. */
 const textOf = (body: unknown): string => (body instanceof URLSearchParams ? body.toString() : '');
+
+interface AskOptions {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
 
 function ask(
   target: URL,
   { address, servername }: VettedTarget,
-  options: { readonly method: string; readonly headers: Readonly<Record<string, string>> },
-  body: string,
+  { body, ...options }: AskOptions,
 ): Promise<Response> {
   const answer = Promise.withResolvers<Response>();
   const { request } = target.protocol === 'http:' ? http : https;
@@ -76,7 +97,6 @@ function ask(
     port: portOf(target),
     path: `${target.pathname}${target.search}`,
     agent: false,
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
   });
   sent.once('error', answer.reject);
   sent.once('response', (response) => {

@@ -151,6 +151,16 @@ export const Settings = z.strictObject({
         'Private networks to which webhooks may be sent: CIDR[:port or :*], separated by commas. An entry with a port opens that port beside 443, without TLS too.',
       fallback: 'none: public addresses on port 443 only',
     }),
+  EGRESS_ALLOW_OAUTH: list(
+    'must be networks such as 10.0.0.0/8 or 127.0.0.1/32:8443, separated by commas',
+    isNetwork,
+  )
+    .default([])
+    .register(settings, {
+      description:
+        'Private networks in which applications may publish their metadata (client ID metadata documents): CIDR[:port or :*], separated by commas.',
+      fallback: 'none: public addresses on port 443 only',
+    }),
   SYSTEM_SMTP_URL: z
     .string()
     .refine(isSmtpUrl, 'must be smtp://user:password@host:port or smtps://…, with ?tls=off or no query')
@@ -175,6 +185,11 @@ export const Settings = z.strictObject({
   OAUTH_MICROSOFT_CLIENT_ID: microsoft.clientId,
   OAUTH_MICROSOFT_CLIENT_SECRET: microsoft.clientSecret,
   OAUTH_MICROSOFT_ISSUER: microsoft.issuer,
+  OAUTH_DCR: z.enum(['on', 'off'], 'must be on or off').default('off').register(settings, {
+    description:
+      'Whether MCP applications may register themselves (RFC 7591), besides those that publish their metadata or that an organisation registered.',
+    fallback: 'off',
+  }),
   SIGNUP: z
     .enum(SIGN_UPS, `must be one of ${SIGN_UPS.join(', ')}`)
     .default('invite')

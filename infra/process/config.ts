@@ -38,8 +38,11 @@ export interface Config {
   /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
   readonly egressAllowMail: readonly string[];
   readonly egressAllowWebhooks: readonly string[];
+  readonly egressAllowOauth: readonly string[];
   readonly systemMail: SystemMailSettings;
   readonly oauth: OAuthSettings;
+  /** Applications may register themselves. */
+  readonly oauthSelfRegistration: boolean;
   readonly mcpTextBlock: boolean;
   readonly signUp: SignUp;
   readonly mailboxNumberBlock: number;
@@ -174,8 +177,10 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     logLevel: settings.LOG_LEVEL,
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     egressAllowWebhooks: settings.EGRESS_ALLOW_WEBHOOKS,
+    egressAllowOauth: settings.EGRESS_ALLOW_OAUTH,
     systemMail: { smtpUrl: settings.SYSTEM_SMTP_URL ?? null, from: settings.SYSTEM_MAIL_FROM ?? null },
     oauth: oauthOf(settings),
+    oauthSelfRegistration: settings.OAUTH_DCR === 'on',
     signUp: settings.SIGNUP,
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
     mailboxNumberBlock: settings.MAILBOX_NUMBER_BLOCK,
