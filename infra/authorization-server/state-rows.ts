@@ -25,13 +25,15 @@ export interface NewState {
   readonly rotation?: number;
 }
 
+/** What a client gets a refresh token for: a code, or the refresh token before. */
+export interface Predecessor {
+  readonly model: 'AuthorizationCode' | 'RefreshToken';
+  readonly id: string;
+}
+
 /** A code or refresh token, and the refresh token that follows it. */
 export interface Succession {
-  readonly from: {
-    readonly model: 'AuthorizationCode' | 'RefreshToken';
-    readonly id: string;
-    readonly rotation: number;
-  };
+  readonly from: Predecessor;
   readonly next: NewState & { readonly grantId: string; readonly rotation: number };
 }
 
@@ -104,7 +106,7 @@ export class StateRows {
       if (from.model === 'AuthorizationCode') {
         if ((await sql.query(CONSUME_CODE, [sha256(from.id), now])).length === 0) return false;
       } else {
-        await sql.query(CONSUME_GENERATION, [next.grantId, from.rotation, now]);
+        await sql.query(CONSUME_GENERATION, [next.grantId, next.rotation - 1, now]);
       }
       await this.#insert(sql, next);
       return true;
@@ -116,10 +118,9 @@ export class StateRows {
     await this.#sql.query('delete from vault.oauth_state where grant_id = any($1::text[])', [grantIds]);
   }
 
-  /** Removes what is over. */
-  async sweep(): Promise<void> {
-    const now = this.#clock.now();
-    await this.#sql.query(SWEEP, [now, new Date(now.getTime() - RECOGNISED_MS)]);
+  /** From now on it has no end. */
+  async keep(model: StateModel, id: string): Promise<void> {
+    await this.#sql.query(KEEP, [model, sha256(id)]);
   }
 
   #seal(model: StateModel, id: string, payload: StatePayload): Buffer {
@@ -130,6 +131,11 @@ export class StateRows {
     const sealed = this.#seal(model, id, payload);
     await sql.query(INSERT, [model, sha256(id), sealed, grantId ?? null, rotation ?? null, expiresAt]);
   }
+}
+
+/** Removes what is over. */
+export async function sweepState(sql: Sql, now: Date): Promise<void> {
+  await sql.query(SWEEP, [now, new Date(now.getTime() - RECOGNISED_MS)]);
 }
 
 const contextOf = (model: StateModel, id: string): string =>
@@ -143,6 +149,7 @@ const INSERT = `insert into vault.oauth_state (model, id_sha256, sealed, grant_i
 const TAKE = 'delete from vault.oauth_state where model = $1 and id_sha256 = $2 returning 1';
 const DECIDE = `update vault.oauth_state set sealed = $2, decided_sha256 = $3
   where model = 'Interaction' and id_sha256 = $1 and decided_sha256 is null and expires_at > $4 returning 1`;
+const KEEP = 'update vault.oauth_state set expires_at = null where model = $1 and id_sha256 = $2';
 const CONSUME_CODE = `update vault.oauth_state set consumed_at = $2
   where model = 'AuthorizationCode' and id_sha256 = $1 and consumed_at is null returning 1`;
 /** Also the tokens that a repeat within the grace made from the same one: the first that is used ages its siblings. */

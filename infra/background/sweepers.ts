@@ -24,6 +24,7 @@ import type { RightsChange } from '../directory/changed-rights.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
+import { oauthStateSweeper } from './oauth-state-sweeper.ts';
 import { byPeople } from './people-sweepers.ts';
 import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
 import { type Outcome, row, type Sweeper, SweeperRun } from './run-sweeper.ts';
@@ -226,6 +227,7 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...systemMailSweepers(ports),
   departuresSweeper(ports),
   webhookSweeper(ports),
+  oauthStateSweeper(ports),
 ];
 
 /** Calls its listener with every later change of rights. */

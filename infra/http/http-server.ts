@@ -20,6 +20,10 @@ export interface Adapters {
   readonly rest: Router;
   /** The return address for mail providers. */
   readonly providerCallback: Router;
+  /** The authorization server for MCP clients, everything under `/oauth` besides. */
+  readonly oauth: Router;
+  /** Everything under `/.well-known`. */
+  readonly wellKnown: Router;
   /** Ends mails by the link in them. */
   readonly unsubscribe: Router;
   /** The approver's page. */
@@ -173,6 +177,8 @@ function assemble({ faces, checks }: Served, { log }: HttpOptions): Express {
   app.use(giveId);
   app.use('/health', healthRouter(checks, log));
   if (faces) app.use(PROVIDER_CALLBACK_PATH, faces.providerCallback);
+  if (faces) app.use('/oauth', faces.oauth);
+  if (faces) app.use('/.well-known', faces.wellKnown);
   if (faces) app.use(UNSUBSCRIBE_PATH, faces.unsubscribe);
   if (faces) app.use('/console', faces.console);
   if (faces) app.get('/', nameAdapters);

@@ -11,6 +11,9 @@ import type { Metrics } from '../observability/metrics.ts';
 const CLIENT_GONE = 499;
 const USER_AGENT_CHARS = 256;
 
+/** The id of a request for authorization is known only to its browser. */
+const withoutSecrets = (path: string): string => path.replace(/^(\/oauth\/authorize\/)[^/]+/, '$1…');
+
 const faceOf = (path: string): 'mcp' | 'rest' | 'other' =>
   path === '/mcp' ? 'mcp' : path.startsWith('/api/') ? 'rest' : 'other';
 
@@ -34,7 +37,7 @@ export function noteRequest(
     if (path.startsWith('/health/') && status < 500) return;
     log.info('http: request', {
       method: request.method,
-      path,
+      path: withoutSecrets(path),
       capability,
       status,
       milliseconds: Number(milliseconds.toFixed(1)),

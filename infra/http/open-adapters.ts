@@ -6,6 +6,11 @@ import { openRequestGates } from '../../read-api/http/request-gate.ts';
 import { providerCallback } from '../../read-api/http/provider-callback.ts';
 import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
+import { oauthMetadata } from '../../read-api/http/oauth-metadata.ts';
+import {
+  openAuthorizationServer,
+  type AuthorizationServerOptions,
+} from '../authorization-server/authorization-server.ts';
 import { PostgresMcpCalls } from '../postgres/mcp-calls.ts';
 import { startTokenUse } from '../security/postgres-token-use.ts';
 import { unsubscribeRouter } from '../../read-api/http/unsubscribe.ts';
@@ -19,11 +24,12 @@ export interface AdapterOptions {
   readonly allowedOrigins: readonly string[];
   /** Without an address the gateway sends no mail of its own. */
   readonly systemMail: { readonly smtpUrl: string | null };
+  readonly oauth: Omit<AuthorizationServerOptions, 'ports'>;
 }
 
 /** Both adapters; their background work is put on the stack for its owner to close. */
 export function openAdapters(
-  { ports, directUrl, allowedOrigins, systemMail }: AdapterOptions,
+  { ports, directUrl, allowedOrigins, systemMail, oauth }: AdapterOptions,
   opened: AsyncDisposableStack,
 ): Adapters {
   const { sql, clock, log } = ports;
@@ -40,6 +46,11 @@ export function openAdapters(
   opened.defer(() => mcp.close());
   return {
     providerCallback: providerCallback(ports),
+    oauth: openAuthorizationServer({ ports, ...oauth }),
+    wellKnown: oauthMetadata({
+      baseUrl: ports.server.baseUrl,
+      selfRegistration: oauth.selfRegistration,
+    }),
     unsubscribe: unsubscribeRouter(ports),
     console: consoleRouter({
       signUp: ports.server.signUp,

@@ -8,7 +8,7 @@ import { within } from '../concurrency/within.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from '../http/http-server.ts';
 import { METRICS_SETTINGS, startMetricsServer } from '../http/metrics-server.ts';
-import { openAdapters } from '../http/open-adapters.ts';
+import { type AdapterOptions, openAdapters } from '../http/open-adapters.ts';
 import { freePort, requireFree } from '../platform/reserved-port.ts';
 import { runMailboxWorkers } from '../mail-sync/mailbox-workers.ts';
 import type { SyncTimes } from '../mail-sync/sync-times.ts';
@@ -75,8 +75,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await core.ports.feed.start();
   const { allowedOrigins, systemMail } = config;
   const { directUrl } = core.storage;
+  const oauth = authorizationServerOf(config, core);
   const faces = roles.has('api')
-    ? openAdapters({ ports, directUrl, allowedOrigins, systemMail }, opened)
+    ? openAdapters({ ports, directUrl, allowedOrigins, systemMail, oauth }, opened)
     : null;
   const worker = roles.has('webhooks') ? openWorker(ports, core, metrics, config) : null;
   http.serve({ faces, checks: readinessChecks(core, projector, worker) });
@@ -111,6 +112,13 @@ export async function requirePorts({ host, port, metricsHost, metricsPort }: Con
   if (port !== 0) await requireFree(host, port);
   if (metricsPort !== null) await requireFree(metricsHost, metricsPort, METRICS_SETTINGS);
 }
+
+const authorizationServerOf = (config: Config, { storage }: Core): AdapterOptions['oauth'] => ({
+  masterKey: storage.masterKey,
+  signingKeys: storage.vault.signingKeys,
+  egressAllow: config.egressAllowOauth,
+  selfRegistration: config.oauthSelfRegistration,
+});
 
 function startReadModels(
   core: Core,

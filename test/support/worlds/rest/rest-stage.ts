@@ -1,12 +1,14 @@
 /** The REST adapter over HTTP on loopback: samples, real tokens, directory and store in memory. */
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
+import express from 'express';
 import type { AccessEntry, Limits, Log, Ports } from '../../../../commands/ports/ports.ts';
 import { consoleRouter } from '../../../../infra/http/console-router.ts';
 import { type HttpOptions, type HttpServer, startHttpServer } from '../../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
 import { openRequestGates } from '../../../../read-api/http/request-gate.ts';
 import { unsubscribeRouter } from '../../../../read-api/http/unsubscribe.ts';
+import { oauthMetadata } from '../../../../read-api/http/oauth-metadata.ts';
 import { providerCallback } from '../../../../read-api/http/provider-callback.ts';
 import { restRouter } from '../../../../read-api/http/rest-router.ts';
 import { type MemoryGateway, startMemoryGateway } from '../memory-gateway.ts';
@@ -162,6 +164,8 @@ export async function startRestStage(
   http.serve({
     faces: {
       providerCallback: providerCallback(ports),
+      oauth: express.Router(),
+      wellKnown: oauthMetadata({ baseUrl: ports.server.baseUrl, selfRegistration: false }),
       unsubscribe: unsubscribeRouter(ports),
       console: consoleRouter({ signUp: ports.server.signUp, hasSystemMail: true }),
       rest: restRouter({
