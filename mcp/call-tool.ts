@@ -1,7 +1,7 @@
 /** tools/call: maps a name and arguments to a result or to the error's channel (`contract.md` 16). */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
-import { mayCall } from '../commands/kernel/authorize.ts';
+import { mayCall, neededScopes } from '../commands/kernel/authorize.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
 import { ERROR_TABLE, GatewayError } from '../commands/values/errors.ts';
@@ -129,6 +129,8 @@ const notesOf = ({ replayed, stale }: Outcome): readonly string[] => [
 function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown): ToolAnswer {
   const issues = brokenSchema(tool, call, error);
   if (issues.length > 0 && !call.revision.argumentErrorsAsResults) throw invalidParams(tool, issues);
+  if (error instanceof GatewayError && error.code === 'insufficient_scope')
+    throw scopeRefusal(tool, call, error);
   if (error instanceof GatewayError && ERROR_TABLE[error.code].channel === 'http') throw error;
   if (!(error instanceof GatewayError || error instanceof InvalidArguments)) {
     ports.log.error('mcp: tool failed', {
@@ -140,6 +142,16 @@ function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown):
   const told = issues.length > 0 ? invalidRequest(tool, issues) : error;
   const result = errorResult(told, call.requestId, { textBlock: ports.server.mcpTextBlock });
   return { result, position: null, isError: true };
+}
+
+/** A refusal for scopes names all that this operation needs: a client that gets just those can repeat it. */
+function scopeRefusal(tool: Tool, call: ToolCall, { code, message, details }: GatewayError): GatewayError {
+  const { required, match } = details;
+  const missing = Array.isArray(required) ? (required as readonly string[]) : [];
+  const needed = neededScopes(tool.capability, inputToName(tool, call));
+  // Of several that each are enough, the first is the least.
+  const operation_scopes = needed.length > 0 ? needed : match === 'any' ? missing.slice(0, 1) : missing;
+  return new GatewayError(code, message, { details: { ...details, operation_scopes } });
 }
 
 const describe = (error: unknown): string =>

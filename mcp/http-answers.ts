@@ -1,7 +1,8 @@
 /** Writes answers to `/mcp` straight to the socket: one write, known Content-Length, no framework. */
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../commands/values/errors.ts';
-import { sendError } from '../read-api/http/rest-answer.ts';
+import { ADVISED_SCOPES, resourceMetadataUrl } from '../read-api/http/oauth-metadata.ts';
+import { type Challenge, sendError } from '../read-api/http/rest-answer.ts';
 import { EnvelopeRefusal } from './json-rpc-messages.ts';
 
 export const ALLOWED_METHODS = 'POST, DELETE';
@@ -41,8 +42,20 @@ export function sendEvents(response: ServerResponse, messages: readonly string[]
   sendText(response, 200, 'text/event-stream', events.join(''));
 }
 
+/** How a client without a token, or with too narrow a one, gets another. */
+const challengeOf = (baseUrl: string): Challenge => ({
+  realm: 'mcp',
+  resourceMetadata: resourceMetadataUrl(baseUrl),
+  scopes: ADVISED_SCOPES,
+});
+
 /** An HTTP failure: the service's error body, or a JSON-RPC error for a body that is not JSON-RPC. */
-export function sendRefusal(response: ServerResponse, error: unknown, requestId: string): void {
+export function sendRefusal(
+  response: ServerResponse,
+  error: unknown,
+  requestId: string,
+  baseUrl: string,
+): void {
   if (error instanceof EnvelopeRefusal) {
     const { id, code, message } = error;
     const body = { jsonrpc: '2.0', ...(id === undefined ? {} : { id }), error: { code, message } };
@@ -52,5 +65,5 @@ export function sendRefusal(response: ServerResponse, error: unknown, requestId:
   if (error instanceof GatewayError && error.code === 'method_not_allowed') {
     response.setHeader('Allow', ALLOWED_METHODS);
   }
-  sendError(response, error, requestId);
+  sendError(response, error, requestId, challengeOf(baseUrl));
 }

@@ -90,7 +90,7 @@ class McpEndpoint {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { ids, log } = this.#options.ports;
+    const { ids, log, server } = this.#options.ports;
     const requestId = ids.newId('req');
     response.setHeader('Request-Id', requestId);
     try {
@@ -101,7 +101,7 @@ class McpEndpoint {
       if (!(error instanceof GatewayError || error instanceof EnvelopeRefusal)) {
         log.error('mcp: request failed', { request_id: requestId, error: String(error) });
       }
-      if (!response.headersSent) sendRefusal(response, error, requestId);
+      if (!response.headersSent) sendRefusal(response, error, requestId, server.baseUrl);
     }
   }
 

@@ -41,11 +41,26 @@ export function sendOutcome(
   response.end();
 }
 
+/** What a surface says in its challenges besides the error. */
+export interface Challenge {
+  readonly realm: string;
+  /** Where a client learns how to get a token (RFC 9728 5.1), and for what it should ask. */
+  readonly resourceMetadata?: string;
+  readonly scopes?: readonly string[];
+}
+
+const REST_CHALLENGE: Challenge = { realm: 'api' };
+
 /** The error body of `contract.md` 13. */
-export function sendError(response: ServerResponse, error: unknown, requestId: string): void {
+export function sendError(
+  response: ServerResponse,
+  error: unknown,
+  requestId: string,
+  surface: Challenge = REST_CHALLENGE,
+): void {
   const body = toErrorBody(error, requestId);
   if (endsConnection(error, response.req)) response.setHeader('Connection', 'close');
-  const challenge = challengeOf(error, response.req);
+  const challenge = challengeOf(error, response.req, surface);
   if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
   if (error instanceof GatewayError && error.replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (body.retry_after_seconds !== undefined) {
@@ -66,15 +81,26 @@ function endsConnection(error: unknown, request: IncomingMessage): boolean {
 }
 
 /** How to authenticate (RFC 6750 3), for an error of authentication. */
-function challengeOf(error: unknown, { headers }: IncomingMessage): string | null {
+function challengeOf(error: unknown, { headers }: IncomingMessage, surface: Challenge): string | null {
   if (!(error instanceof GatewayError)) return null;
+  const { realm, resourceMetadata, scopes } = surface;
   if (error.code === 'insufficient_scope') {
-    const { required } = error.details;
-    const scope = Array.isArray(required) ? required.join(' ') : '';
-    return `Bearer realm="api", error="insufficient_scope", scope="${scope}"`;
+    const { required, operation_scopes: ofOperation = required } = error.details;
+    const scope = Array.isArray(ofOperation) ? ofOperation.join(' ') : '';
+    return bearer({ realm, error: error.code, scope, resource_metadata: resourceMetadata });
   }
   if (ERROR_TABLE[error.code].status !== 401) return null;
   // Without a bearer, or with a password, the challenge does not report an invalid bearer.
   const isOfBearer = error.code !== 'invalid_credentials' && headers.authorization !== undefined;
-  return isOfBearer ? 'Bearer realm="api", error="invalid_token"' : 'Bearer realm="api"';
+  return bearer({
+    realm,
+    error: isOfBearer ? 'invalid_token' : undefined,
+    resource_metadata: resourceMetadata,
+    scope: scopes?.join(' '),
+  });
 }
+
+const bearer = (parameters: Readonly<Record<string, string | undefined>>): string => {
+  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return `Bearer ${given.map(([name, value = '']) => `${name}="${value}"`).join(', ')}`;
+};
