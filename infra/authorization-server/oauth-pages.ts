@@ -16,9 +16,9 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const ADVICE: Readonly<Record<string, string>> = {
   invalid_client:
-    'Remove the connection in the application and add it again. If that does not help, whoever runs this gateway can register the application.',
+    'Remove the connection in the application and add it again. If that does not help, the operator of this gateway can register the application.',
   invalid_redirect_uri:
-    'The address is none of those that the application named when it was registered, so nothing is sent there. If you did not expect this, close this page.',
+    'The application did not name this address when it was registered, so nothing is sent there. If you did not expect this, close this page.',
   temporarily_unavailable: 'Go back to the application and connect again.',
 };
 
@@ -41,7 +41,7 @@ export const leavingPage = (to: string, failure: OAuthFailure): string =>
     'refused',
     'The application could not be connected',
     `<p><bdi>${escaped(failure.description)}</bdi></p>
-<p>Nothing was connected. The application wants you to return to <strong><bdi>${escaped(new URL(to).host)}</bdi></strong>. If you did not expect that, close this page.</p>
+<p>Nothing was connected. The application asks you to return to <strong><bdi>${escaped(new URL(to).host)}</bdi></strong>. If you did not expect that, close this page.</p>
 <p><a href="${escaped(to)}" rel="noreferrer">Return to <bdi>${escaped(new URL(to).host)}</bdi></a></p>
 ${REQUEST(failure)}`,
   );

@@ -5,6 +5,7 @@ import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import { Clients } from '../../read-api/http/clients.ts';
 import { PAGE_HEADERS } from '../../read-api/http/provider-page.ts';
 import { ClientGone } from '../../read-api/http/request-body.ts';
+import { sendError } from '../../read-api/http/rest-answer.ts';
 import { failurePage } from './oauth-pages.ts';
 
 type Handle = (request: Request, response: Response) => Promise<void>;
@@ -58,6 +59,11 @@ export function refuseWithPage(response: Response, error: GatewayError): void {
   response.writeHead(status, { 'Content-Length': Buffer.byteLength(html) });
   response.end(html);
 }
+
+/** The error body of the gateway's own interface, for its console and for paths that do not exist. */
+export const refuseAsService: Refuse = (response, error) => {
+  sendError(response, error, String(response.getHeader('Request-Id')));
+};
 
 export function refuseAsOAuth(response: Response, error: GatewayError): void {
   const status = statusAndWait(response, error);

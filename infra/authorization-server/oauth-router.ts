@@ -2,12 +2,11 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
-import { refuseRequest } from '../http/refuse-request.ts';
 import type { SigningKey } from '../security/vault.ts';
 import { consentToken } from './authorization-requests.ts';
 import { RESUME_COOKIE } from './library-answers.ts';
 import { LibraryDoor, type LibraryDoorOptions } from './library-door.ts';
-import { answered, refuseAsOAuth, refuseWithPage } from './oauth-refusals.ts';
+import { answered, refuseAsOAuth, refuseAsService, refuseWithPage } from './oauth-refusals.ts';
 
 export interface OAuthRouterOptions extends LibraryDoorOptions {
   readonly ports: LibraryDoorOptions['ports'] & Pick<Ports, 'accessLog' | 'log'>;
@@ -49,7 +48,7 @@ export function oauthRouter(options: OAuthRouterOptions): Router {
     answered(ports, (...given) => door.resume(...given), refuseWithPage),
   );
   const tell = (request: Request, response: Response) => tellBrowser(options, request, response);
-  only('/authorize/:uid/interaction', 'GET', answered(ports, tell, refuseRequest));
+  only('/authorize/:uid/interaction', 'GET', answered(ports, tell, refuseAsService));
   const post = answered(ports, (...given) => door.post(...given), refuseAsOAuth);
   open('/token', 'POST', post);
   open('/revoke', 'POST', post);
@@ -75,7 +74,7 @@ const onlyBy =
       return;
     }
     response.setHeader('Allow', method);
-    refuseRequest(response, new GatewayError('method_not_allowed', `This path takes ${method}.`));
+    refuseAsService(response, new GatewayError('method_not_allowed', `This path takes ${method}.`));
   };
 
 const openToAll: RequestHandler = (request, response, next) => {

@@ -50,7 +50,13 @@ export function createProvider(options: ProviderOptions): Provider {
     ...tokens(options),
     ...clientRules(options),
     adapter: storedModels(options),
-    routes: { authorization: '/authorize', token: '/token', registration: '/register', revocation: '/revoke', jwks: '/jwks' }, // prettier-ignore
+    routes: {
+      authorization: '/authorize',
+      token: '/token',
+      registration: '/register',
+      revocation: '/revoke',
+      jwks: '/jwks',
+    },
     cookies: {
       short: { httpOnly: true, sameSite: 'lax', path: `${basePathOf(baseUrl)}/oauth` },
       names: { session: '_none', interaction: '_interaction', resume: RESUME_COOKIE },

@@ -22,10 +22,14 @@ describe('the checks of /mcp in their order', () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
       const answer = await stage.send({ method, headers: { authorization: undefined } });
       expect([answer.status, errorOf(answer).code]).to.deep.equal([401, 'unauthenticated']);
-      expect(answer.headers.get('www-authenticate')).to.equal('Bearer realm="api"');
+      expect(answer.headers.get('www-authenticate')).to.match(
+        /^Bearer realm="mcp", resource_metadata="[^"]+\/\.well-known\/oauth-protected-resource\/mcp", scope="messages:read [^"]+"$/,
+      );
     }
     const bad = await stage.send({ method: 'GET', bearer: 'bad' });
-    expect(bad.headers.get('www-authenticate')).to.equal('Bearer realm="api", error="invalid_token"');
+    expect(bad.headers.get('www-authenticate')).to.match(
+      /^Bearer realm="mcp", error="invalid_token", resource_metadata="[^"]+", scope="[^"]+"$/,
+    );
   });
 
   it(`refuse too many requests with 429 and Retry-After ${verifies('contract:13:http-channel', 'contract:15:rate-limits')}`, async () => {
