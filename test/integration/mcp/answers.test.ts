@@ -59,8 +59,8 @@ describe('answers of /mcp', () => {
       body: callOf('note_copy', { message_ids: ['m'] }),
     });
     expect([answer.status, errorOf(answer).code]).to.deep.equal([403, 'insufficient_scope']);
-    expect(answer.headers.get('www-authenticate')).to.equal(
-      'Bearer realm="api", error="insufficient_scope", scope="messages:copy"',
+    expect(answer.headers.get('www-authenticate')).to.match(
+      /^Bearer realm="mcp", error="insufficient_scope", scope="messages:copy", resource_metadata="http[^"]+"$/,
     );
   });
 

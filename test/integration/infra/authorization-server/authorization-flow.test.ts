@@ -25,7 +25,12 @@ describe('The authorization server', () => {
     const tokens = await client.exchange(code);
     expect(tokens.status, tokens.text).to.equal(200);
     expect(Object.keys(tokens.json).sort()).to.deep.equal([
-      'access_token', 'expires_in', 'refresh_token', 'scope', 'token_type',
+      'access_token',
+      'expires_in',
+      'refresh_token',
+      'scope',
+      'token_type',
+    ]);
     const [head, body] = tokens.json.access_token
       .split('.')
       .map((part) => Buffer.from(part, 'base64url').toString());
