@@ -1,5 +1,6 @@
 /** The pages a person sees when a connection cannot go on in the application. */
-import { escaped, page } from '../../read-api/http/provider-page.ts';
+import { escaped } from '../../commands/html/html-markup.ts';
+import { page } from '../../read-api/http/provider-page.ts';
 
 /** What happened, for the codes of RFC 6749 and its relatives; `description` is the library's or our own. */
 export interface OAuthFailure {
