@@ -126,5 +126,5 @@ export function oneLine(text: unknown): string | null {
     .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/\s+/gu, ' ')
     .trim();
-  return plain === '' ? null : [...plain].slice(0, MOST_NAME_CHARS).join('');
+  return plain === '' ? null : Array.from(plain).slice(0, MOST_NAME_CHARS).join('');
 }

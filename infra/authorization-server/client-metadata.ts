@@ -61,16 +61,19 @@ export function pickDocument(
  */
 export function isDocumentAddress(text: string): boolean {
   const url = URL.parse(text);
-  if (url === null || !isHttps(text) || url.href !== text) return false;
-  return url.pathname !== '/' && url.hash === '' && !/^\[|^[\d.]+$/.test(url.hostname);
+  if (url === null || !isHttps(text) || url.href !== text || hasMore(url)) return false;
+  return url.pathname !== '/' && !/^\[|^[\d.]+$/.test(url.hostname);
 }
 
 /** HTTPS, or HTTP to the person's own machine. */
 function isRedirect(text: unknown): text is string {
   const url = addressIn(text);
-  if (url?.hash !== '' || url.username !== '' || url.password !== '') return false;
+  if (url === null || hasMore(url)) return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACKS.includes(url.hostname));
 }
+
+/** A fragment, or a name and password. */
+const hasMore = ({ hash, username, password }: URL): boolean => `${hash}${username}${password}` !== '';
 
 const isHttps = (text: unknown): text is string => addressIn(text)?.protocol === 'https:';
 

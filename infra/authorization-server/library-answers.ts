@@ -8,7 +8,7 @@ import { PAGE_HEADERS } from '../../read-api/http/provider-page.ts';
 import { failurePage, leavingPage } from './oauth-pages.ts';
 
 export interface AnswerOptions {
-  readonly ports: Pick<Ports, 'attempts' | 'directory'>;
+  readonly ports: Pick<Ports, 'attempts' | 'directory' | 'log'>;
   readonly clients: Clients;
   /** Where the console shows a request. */
   readonly consentPages: string;
@@ -43,8 +43,8 @@ export function sendPage(ctx: Pick<Context, 'response' | 'body' | 'status'>, htm
  * can make up any other application: its redirect is shown, not followed (RFC 9700 4.11).
  */
 function holdRedirect({ ports, consentPages }: AnswerOptions, ctx: Context): void {
-  const to = ctx.response.get('Location');
-  if (ctx.path !== '/authorize' || to === '' || to.startsWith(consentPages)) return;
+  const to = ctx.res.getHeader('Location');
+  if (ctx.path !== '/authorize' || typeof to !== 'string' || to.startsWith(consentPages)) return;
   if (isVouchedFor(ports.directory.state, ctx.oidc?.client?.clientId)) return;
   const { searchParams } = new URL(to);
   ctx.response.remove('Location');
@@ -73,7 +73,11 @@ async function countFailure({ ports, clients }: AnswerOptions, ctx: Context): Pr
   try {
     await ports.attempts.attempt(on, () => Promise.resolve({}));
   } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== 'rate_limited') throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    if (error.code !== 'rate_limited') {
+      ports.log.warn('oauth: failure not counted', { error: error.message });
+      return;
+    }
     ctx.status = 429;
     ctx.response.set('Retry-After', String(error.retryAfterSeconds ?? RETRY_SECONDS));
     const description = 'Too many requests from this address failed; wait before the next one.';

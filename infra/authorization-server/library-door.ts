@@ -8,6 +8,7 @@ import { PUBLIC_BODY_BYTES } from '../../read-api/http/public-face.ts';
 import { readBody } from '../../read-api/http/request-body.ts';
 import { wasDecidedHere } from './authorization-requests.ts';
 import { pickMetadata } from './client-metadata.ts';
+import { RESUME_COOKIE } from './library-answers.ts';
 import { basePathOf } from './provider.ts';
 import type { StateRows } from './state-rows.ts';
 
@@ -50,7 +51,10 @@ export class LibraryDoor {
     await this.#requireCurrent();
     const uid = String(request.params['uid']);
     const proof = parametersOf(request).get('decided') ?? '';
-    if (!(await wasDecidedHere(this.#options.rows, uid, proof))) throw notDecided();
+    if (!isBrowserOf(request, uid) || !(await wasDecidedHere(this.#options.rows, uid, proof)))
+      throw notDecided();
+    // The library goes on with the request that the cookie names, whatever the address says.
+    request.headers.cookie = `${RESUME_COOKIE}=${uid}`;
     await this.#pass(request, response, `/authorize/${encodeURIComponent(uid)}`);
   }
 
@@ -97,6 +101,10 @@ export class LibraryDoor {
     await this.#answer(request, response);
   }
 }
+
+/** True for the browser in which the request arrived. */
+export const isBrowserOf = ({ headers }: Pick<Request, 'headers'>, uid: string): boolean =>
+  (headers.cookie ?? '').split(';').some((cookie) => cookie.trim() === `${RESUME_COOKIE}=${uid}`);
 
 const parametersOf = ({ url }: Request): URLSearchParams =>
   new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');

@@ -4,8 +4,7 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { SigningKey } from '../security/vault.ts';
 import { consentToken } from './authorization-requests.ts';
-import { RESUME_COOKIE } from './library-answers.ts';
-import { LibraryDoor, type LibraryDoorOptions } from './library-door.ts';
+import { isBrowserOf, LibraryDoor, type LibraryDoorOptions } from './library-door.ts';
 import { answered, refuseAsOAuth, refuseAsService, refuseWithPage } from './oauth-refusals.ts';
 
 export interface OAuthRouterOptions extends LibraryDoorOptions {
@@ -104,9 +103,8 @@ async function tellBrowser(
   response: Response,
 ): Promise<void> {
   const uid = String(request.params['uid']);
-  const cookies = (request.headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
-  const isHere = cookies.includes(`${RESUME_COOKIE}=${uid}`);
-  if (!isHere || (await rows.find('Interaction', uid)) === null) throw notFound('connection in this browser');
+  if (!isBrowserOf(request, uid) || (await rows.find('Interaction', uid)) === null)
+    throw notFound('connection in this browser');
   response.setHeader('Cache-Control', 'no-store');
   response.json({ consent_token: consentToken(ports.ids, uid) });
 }

@@ -3,6 +3,7 @@
  * tokens for one resource. What is not needed is off.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import Provider, {
   type Configuration,
   errors,
@@ -227,6 +228,11 @@ function noteProblems(provider: Provider, log: Ports['log']): void {
       request_id: ctx.res.getHeader('Request-Id'),
       error: error.stack ?? String(error),
     });
+  });
+  // What is thrown outside the library's own handling.
+  const emitter = provider as unknown as EventEmitter;
+  emitter.on('error', (error: Error) => {
+    log.error('oauth: request failed', { error: error.stack ?? String(error) });
   });
   provider.on('authorization.error', refused);
   provider.on('grant.error', refused);
