@@ -6,6 +6,18 @@ export const contractOAuth = {
     ['create_oauth_client', 'get_oauth_client', 'update_oauth_client', 'delete_oauth_client'],
     'An owner with a fresh password registers applications; a secret is shown once.',
   ],
+  'contract:18:oauth-discovery': [
+    'transport',
+    'RFC 9728 and RFC 8414 metadata, found from the 401 of /mcp; registration is off unless OAUTH_DCR=on.',
+  ],
+  'contract:18:oauth-tokens': [
+    'transport',
+    'Codes need PKCE S256; access tokens last 10 minutes at most; refresh tokens are rotated with a grace of 30 s.',
+  ],
+  'contract:20:oauth-cookies': [
+    'transport',
+    'The only cookies are those of the interaction: HttpOnly, SameSite=Lax, below /oauth.',
+  ],
   'contract:18:oauth-consent': [
     ['read_authorization_request', 'decide_authorization_request'],
     'A person sees who asks, for what and where the answer goes; only the POST of the decision decides, once.',

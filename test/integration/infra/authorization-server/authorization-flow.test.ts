@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { GRANTABLE_SCOPES } from '../../../../commands/oauth/oauth-grant.ts';
 import { startTestGateway, type TestGateway } from '../../../support/worlds/gateway.ts';
 import { ask, OAuthClient, ownerOf, REDIRECT } from '../../../support/worlds/oauth/oauth-client.ts';
 
@@ -45,6 +46,48 @@ describe('The authorization server', () => {
     expect(again.status, again.text).to.equal(200);
     expect(again.json.refresh_token).not.to.equal(tokens.json.refresh_token);
     expect((await client.mcp(again.json.access_token)).status).to.equal(200);
+  });
+
+  it('shows and decides a request through the port, once', async () => {
+    const client = await dynamicClient();
+    const { authorizationRequests: requests, ids } = gateway.gateway.ports;
+    const token = await client.consentToken(await client.begin({ scope: 'messages:read org:manage openid' }));
+    const request = await requests.find(token);
+    expect(request?.scopes).to.deep.equal(['messages:read']);
+    expect(request?.client).to.deep.equal({
+      id: client.clientId,
+      kind: 'dynamic',
+      name: 'A tool',
+      redirectUri: REDIRECT,
+    });
+    const id = request?.id ?? '';
+    for (const forged of [
+      id,
+      `${id}.${'0'.repeat(64)}`,
+      `other-request-of-nobody.${token.split('.')[1] ?? ''}`,
+    ])
+      expect(await requests.find(forged)).to.equal(null);
+    const { userId } = ownerOf(gateway);
+    const allowed = { allowed: true, userId, grantId: ids.newId('oag'), scopes: ['messages:read'] } as const;
+    const address = await requests.decide(id, allowed);
+    expect(address).to.match(/\?decided=[0-9a-f]{64}$/);
+    expect(await requests.decide(id, allowed)).to.equal(address);
+    expect(await requests.decide(id, { allowed: false })).to.equal(null);
+    expect(await requests.decide(id, { ...allowed, grantId: ids.newId('oag') })).to.equal(null);
+    const unnamed = await requests.find(await client.consentToken(await client.begin({ scope: null })));
+    expect(unnamed?.scopes).to.deep.equal(GRANTABLE_SCOPES);
+  });
+
+  it('ends the way of a decision whose grant does not exist', async () => {
+    const client = await dynamicClient();
+    const { authorizationRequests: requests, ids } = gateway.gateway.ports;
+    const begun = await client.begin();
+    const request = await requests.find(await client.consentToken(begun));
+    const { userId } = ownerOf(gateway);
+    const grantId = ids.newId('oag');
+    const address = await requests.decide(request?.id ?? '', { allowed: true, userId, grantId, scopes: [] });
+    const { location } = await client.resume(address ?? '', begun);
+    expect(new URL(location ?? 'none:').searchParams.get('error')).to.equal('access_denied');
   });
 
   it('is found from the address of /mcp alone', async () => {
