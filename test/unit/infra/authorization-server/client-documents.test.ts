@@ -80,7 +80,7 @@ describe('the fetch of metadata documents', () => {
       const guard = createEgressGuard([], () => Promise.resolve(addresses), APPLICATION_EGRESS);
       const error = await rejection(documentFetch({ rows, clock, fetch: guardedFetch(guard) })(ID));
       expect(error).to.be.instanceOf(GatewayError).and.to.have.property('code', 'target_blocked');
-      expect((error).message).to.include('EGRESS_ALLOW_OAUTH');
+      expect(error.message).to.include('EGRESS_ALLOW_OAUTH');
     }
   });
 });
