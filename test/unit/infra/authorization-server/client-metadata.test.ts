@@ -62,7 +62,7 @@ describe('the metadata of an application that nobody registered', () => {
     expect(picked).to.deep.equal({ redirect_uris: [], ...PUBLIC });
   });
 
-  it('of a document is refused when it names another client, a secret or a key', () => {
+  it('refuses a document that names another client, a secret or a key', () => {
     const id = 'https://tool.example/client.json';
     const document = { client_id: id, redirect_uris: ['https://tool.example/cb'] };
     expect(pickDocument(id, document)).to.deep.equal({ ...document, ...PUBLIC });
