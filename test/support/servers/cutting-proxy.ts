@@ -44,6 +44,11 @@ export class CuttingProxy {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
+  /** Connections that are open now. */
+  get open(): number {
+    return Math.ceil(this.#sockets.size / 2);
+  }
+
   /** The next matching command is cut; after that everything passes again. */
   cutAt(command: RegExp, where: Cut): void {
     this.#cut = { command, where };

@@ -179,7 +179,9 @@ describe('approval_commit of message actions', () => {
     [
       'requester_gone',
       'the requester left',
-      ({ ports }) => unseatMember(ports.directory.state, 'org_1', 'usr_1'),
+      ({ ports }) => {
+        unseatMember(ports.directory.state, 'org_1', 'usr_1');
+      },
     ],
   ];
   for (const [why, when, change] of losses) {
