@@ -1,5 +1,6 @@
 /** The account of the signed-in person: name, address, password, notices of approvals, sessions, data, and its end. */
 import { endCard, exportCard } from './account-data.js';
+import { ApplicationsCard } from './account-applications.js';
 import { SessionsCard } from './account-sessions.js';
 import { badgeOf, CHECK, QUESTION } from './badges.js';
 import { radios } from './choices.js';
@@ -19,9 +20,12 @@ import { resendButton } from './verified-notice.js';
 /** @param {ViewContext} context */
 export async function accountView(context) {
   const problem = h('div');
-  const sessions = new SessionsCard(context);
-  await sessions.refresh();
-  keepFresh(context.signal, problem, () => sessions.refresh());
+  const cards = [new ApplicationsCard(context), new SessionsCard(context)];
+  const refresh = async () => {
+    await Promise.all(cards.map((each) => each.refresh()));
+  };
+  await refresh();
+  keepFresh(context.signal, problem, refresh);
   return {
     title: 'Account',
     content: [
@@ -33,7 +37,7 @@ export async function accountView(context) {
         nameCard(context),
         passwordCard(context),
         noticesCard(context),
-        sessions.content,
+        cards.map(({ content }) => content),
         exportCard(context),
         endCard(context),
       ),

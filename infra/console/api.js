@@ -111,6 +111,23 @@ async function reachable(act) {
 }
 
 /**
+ * Reads what the gateway tells this browser alone, which it knows by a cookie. Throws `ApiError`.
+ * @param {string} path below the gateway
+ * @param {AbortSignal} signal
+ * @returns {Promise<any>}
+ */
+export async function readByCookie(path, signal) {
+  return await reachable(async () => {
+    const response = await fetch(new URL(path, document.baseURI), {
+      ...{ signal, cache: 'no-store', credentials: 'same-origin', redirect: 'error' },
+    });
+    const answer = jsonOf(await response.text());
+    if (response.ok) return answer;
+    throw errorOf(/** @type {ErrorBody | null} */ (answer), response.status);
+  });
+}
+
+/**
  * @param {string} method
  * @param {string} path
  * @param {CallOptions} options

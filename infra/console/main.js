@@ -1,5 +1,6 @@
 /** The console: picks the view for the address and draws what is around it. */
 import { ApiError, askForStepUpWith } from './api.js';
+import { isConnecting } from './connect-view.js';
 import { ask, closeDialogs } from './dialog.js';
 import { h } from './dom.js';
 import { doorAt } from './doors.js';
@@ -209,7 +210,8 @@ function signedOut() {
     signInAs = {};
     void show();
   };
-  return signInView({ ...signInAs, onDone });
+  const why = { notice: 'An application asks for access. Sign in to see what it wants.' };
+  return signInView({ ...(isConnecting(location.hash) ? why : {}), ...signInAs, onDone });
 }
 
 /** @param {View} view */
@@ -230,7 +232,7 @@ function drawBar(whose) {
 
 /** This tab is in another organisation now. */
 function switched() {
-  history.replaceState(null, '', HOME);
+  leaveAddress();
   reload();
 }
 
@@ -245,10 +247,15 @@ async function leave() {
   session.end();
 }
 
+/** What is shown is of a person and an organisation; an application waits for whoever is at this browser. */
+function leaveAddress() {
+  if (!isConnecting(location.hash)) history.replaceState(null, '', HOME);
+}
+
 function signOut() {
   forgetNames();
   signInAs = {};
-  history.replaceState(null, '', HOME);
+  leaveAddress();
   void leave();
 }
 

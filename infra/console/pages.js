@@ -2,7 +2,10 @@
 import { accountView } from './account-view.js';
 import { agentListView, agentNewView, agentView } from './agent-views.js';
 import { ApiError } from './api.js';
+import { NEXT as APPLICATION_NEXT } from './application-wording.js';
+import { applicationsView } from './applications-view.js';
 import { approvalView } from './approval-view.js';
+import { connectView } from './connect-view.js';
 import { deliveryView } from './delivery-view.js';
 import { h } from './dom.js';
 import { listView } from './list-view.js';
@@ -14,6 +17,7 @@ import { startView } from './start-view.js';
 import { tokenListView } from './token-list-view.js';
 import { tokenNewView, tokenView } from './token-view.js';
 import { NEXT as TOKEN_NEXT } from './token-wording.js';
+import { clientNewView, clientView } from './oauth-client-views.js';
 import { organisationNewView, organisationView } from './organisation-view.js';
 import { inviteView } from './people-invite-view.js';
 import { memberView } from './people-member-view.js';
@@ -126,6 +130,25 @@ const PAGES = [
       [/^\/people\/invite$/, (context) => inviteView(context)],
       [/^\/people\/(usr_[0-9a-z]+)$/, (context, { id }) => memberView(context, id)],
     ],
+  },
+  {
+    label: 'Applications',
+    route: '#/applications',
+    isFor: (names) => names.may('org:manage'),
+    next: APPLICATION_NEXT,
+    views: [
+      [/^\/applications$/, (context) => applicationsView(context)],
+      [/^\/applications\/new$/, (_, { query }) => Promise.resolve(clientNewView(query))],
+      [/^\/applications\/(oac_[0-9a-z]+)$/, (context, { id }) => clientView(context, id)],
+    ],
+  },
+  {
+    label: 'Connect an application',
+    back: 'Your account',
+    route: '#/account',
+    isFor: () => false,
+    next: APPLICATION_NEXT,
+    views: [[/^\/connect\/([\w-]{16,64})$/, (context, { id }) => connectView(context, id)]],
   },
   {
     label: 'Account',

@@ -80,7 +80,16 @@ describe('webhooks in the console', function () {
   it(`shows each person the pages of their role ${verifies('contract:18:console-pages')}`, async () => {
     const pages = (one: BrowserPerson) =>
       one.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts();
-    const all = ['Getting started', 'Approvals', 'Mailboxes', 'Agents', 'Tokens', 'Webhooks', 'People'];
+    const all = [
+      'Getting started',
+      'Approvals',
+      'Mailboxes',
+      'Agents',
+      'Tokens',
+      'Webhooks',
+      'People',
+      'Applications',
+    ];
     expect(await pages(person)).to.deep.equal(all);
     const { email } = await signInNew(gateway, 'member');
     const member = await browser.newPerson(gateway.baseUrl);

@@ -86,6 +86,10 @@ export const contractConsole = {
     'transport',
     'In the console a person changes name, password and mails, ends sessions, exports and erases the account.',
   ],
+  'contract:18:console-applications': [
+    ['decide_authorization_request', 'list_connected_applications'],
+    'In the console a person sees which application asks and where its answer goes, allows part of it or refuses, and disconnects it; owners manage those of everybody.',
+  ],
   'contract:18:console-notices': [
     'list_approvals',
     'The title counts what waits for this person; a browser that they allowed tells of each that begins to wait, once, without text from a mail.',
