@@ -7,6 +7,7 @@ import { requireBrowser, type TestBrowser } from '../support/servers/browser.ts'
 import { lowContrasts, namelessControls, unreachedByTab } from '../support/servers/page-checks.ts';
 import { verifies } from '../support/suite/verifies.ts';
 import { ConsoleStage, listOf, OWNER, refused } from '../support/worlds/console-stage.ts';
+import { eventually } from '../support/worlds/gateway.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const UID = 'kS3_uid-of-a-request1';
@@ -270,12 +271,12 @@ describe('applications in the console', function () {
     expect(await page.getByText('mgc_secret').count()).to.equal(0);
     await page.getByLabel('Name', { exact: true }).fill('Their tool');
     await press('Save the changes');
-    await heading('Our tool');
-    expect(stage.asked('PATCH /org/oauth-clients/oac_2')[0]?.body).to.deep.equal({
-      name: 'Their tool',
-      redirect_uris: CLIENT.redirect_uris,
-      scopes: null,
+    await eventually(() => {
+      const change = { name: 'Their tool', redirect_uris: CLIENT.redirect_uris, scopes: null };
+      expect(stage.asked('PATCH /org/oauth-clients/oac_2')[0]?.body).to.deep.equal(change);
+      return Promise.resolve();
     });
+    await heading('Our tool');
     await press('Delete the application…');
     await text('is disconnected at once');
     await press('Delete the application');
