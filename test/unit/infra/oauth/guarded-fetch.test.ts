@@ -52,6 +52,15 @@ describe('guardedFetch', () => {
     expect((await rejection(Promise.resolve(named()(at('/endless'), GET)))).message).to.contain('too large');
   });
 
+  it('sends the headers of a Headers object, and ends with its signal', async () => {
+    const headers = new Headers({ accept: 'application/json' });
+    await named()(at('/'), { headers });
+    expect(seen[0]?.headers.accept).to.equal('application/json');
+    const ended = named()(at('/'), { signal: AbortSignal.abort() });
+    expect((await rejection(ended)).name).to.equal('AbortError');
+    expect(seen).to.have.length(1);
+  });
+
   it('sends a form unchanged', async () => {
     const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'a b&c' });
     const response = await named()(at('/token'), { ...GET, method: 'POST', body });
