@@ -37,15 +37,6 @@ export function keysOf(
         { kind: 'person', id },
         { kind: 'sessions', id },
       ];
-    case 'invite':
-      return [{ kind: 'invite', id }];
-    case 'agent':
-      return [{ kind: 'agent', id }];
-    case 'token':
-      return [{ kind: 'token', id }];
-    case 'oauthGrant':
-    case 'oauthClient':
-      return [{ kind: category, id }];
     case 'session':
       return isSessionFact(fact) ? [{ kind: 'sessions', id: fact.data.user_id }] : [];
     case 'mailbox':
@@ -55,44 +46,59 @@ export function keysOf(
             { kind: 'grant', id: fact.data.grant_id },
           ]
         : [{ kind: 'mailbox', id }];
-    case 'policy':
-      return [{ kind: 'policy', id }];
     default:
-      return [];
+      return ONE_ENTITY.has(category) ? [{ kind: category as EntityKind, id }] : [];
   }
 }
+
+/** Streams of one entity, which has the stream's id. */
+const ONE_ENTITY: ReadonlySet<string> = new Set<EntityKind>([
+  'invite',
+  'agent',
+  'token',
+  'oauthGrant',
+  'oauthClient',
+  'policy',
+]);
+
+type ChangesOf = (
+  id: string,
+  event: DirectoryEvent,
+  lookUp: LookUp,
+  open: Open,
+) => DirectoryChange | Promise<DirectoryChange>;
+
+const CHANGES: ReadonlyMap<string, ChangesOf> = new Map<string, ChangesOf>([
+  ['organisation', organisationChanges],
+  ['account', accountChanges],
+  ['invite', inviteChanges],
+  ['agent', agentChanges],
+  ['token', tokenChanges],
+  ['oauthGrant', oauthGrantChanges],
+  ['oauthClient', oauthClientChanges],
+  ['session', sessionChanges],
+  ['policy', policyChanges],
+  ['mailbox', mailboxChanges],
+]);
 
 /** The changes of one event. Events of other streams change nothing. */
 export async function changesOf(event: DirectoryEvent, lookUp: LookUp, open: Open): Promise<DirectoryChange> {
   const { category, id } = splitStreamName(event.streamName);
-  switch (category) {
-    case 'organisation':
-      return organisationChanges(id, event, lookUp);
-    case 'account':
-      return await accountChanges(id, event, lookUp, open);
-    case 'invite':
-      return await inviteChanges(id, event, lookUp, open);
-    case 'agent':
-      return agentChanges(id, event, lookUp);
-    case 'token':
-      return await tokenChanges(id, event, lookUp, open);
-    case 'oauthGrant':
-      return oauthGrantChanges(id, event, lookUp);
-    case 'oauthClient':
-      return await oauthClientChanges(id, event, lookUp, open);
-    case 'session':
-      return isSessionEvent(event)
-        ? put({ kind: 'sessions', value: await changeSessions(id, event, lookUp, open) })
-        : NOTHING;
-    case 'policy':
-      return event.fact.type === 'PolicySet'
-        ? put({ kind: 'policy', value: { id, ...event.fact.data } })
-        : NOTHING;
-    case 'mailbox':
-      return await mailboxChanges(id, event, lookUp, open);
-    default:
-      return NOTHING;
-  }
+  return (await CHANGES.get(category)?.(id, event, lookUp, open)) ?? NOTHING;
+}
+
+async function sessionChanges(
+  id: string,
+  event: DirectoryEvent,
+  lookUp: LookUp,
+  open: Open,
+): Promise<DirectoryChange> {
+  if (!isSessionEvent(event)) return NOTHING;
+  return put({ kind: 'sessions', value: await changeSessions(id, event, lookUp, open) });
+}
+
+function policyChanges(id: string, { fact }: DirectoryEvent): DirectoryChange {
+  return fact.type === 'PolicySet' ? put({ kind: 'policy', value: { id, ...fact.data } }) : NOTHING;
 }
 
 async function tokenChanges(

@@ -47,17 +47,12 @@ function principalOf(entity: Entity): readonly string[] {
   }
 }
 
-function principalOfKey(
-  { grants, tokens, oauthGrants }: DirectoryState,
-  { kind, id }: EntityKey,
-): readonly string[] {
+function principalOfKey(state: DirectoryState, { kind, id }: EntityKey): readonly string[] {
   switch (kind) {
     case 'grant':
-      return [grants.get(id)?.principalId ?? ''];
     case 'token':
-      return [tokens.get(id)?.principalId ?? ''];
     case 'oauthGrant':
-      return [oauthGrants.get(id)?.principalId ?? ''];
+      return [state[`${kind}s`].get(id)?.principalId ?? ''];
     case 'member':
       return [userOf(id)];
     case 'agent':

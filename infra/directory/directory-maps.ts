@@ -66,41 +66,23 @@ export class DirectoryMaps {
       case 'member':
         this.#putMember(entity.value);
         return;
-      case 'invite':
-        this.#invites.set(entity.value.id, entity.value);
-        return;
-      case 'organisation':
-        this.#organisations.set(entity.value.id, entity.value);
-        return;
-      case 'person':
-        this.#people.set(entity.value.id, entity.value);
-        return;
-      case 'agent':
-        this.#agents.set(entity.value.id, entity.value);
-        return;
       case 'token':
         this.#tokens.set(entity.value.id, entity.value);
         if (entity.value.secretHash !== null)
           this.#tokenIdByHash.set(entity.value.secretHash, entity.value.id);
         return;
-      case 'oauthGrant':
-        this.#oauthGrants.set(entity.value.id, entity.value);
-        return;
-      case 'oauthClient':
-        this.#oauthClients.set(entity.value.id, entity.value);
-        return;
       case 'mailbox':
         this.#mailboxes.set(entity.value.id, entity.value);
         this.#noteNumber(entity.value.number);
-        return;
-      case 'policy':
-        this.#policies.set(entity.value.id, entity.value);
         return;
       case 'sessions':
         this.#putSessions(entity.value);
         return;
       case 'grant':
         this.#putGrant(entity.value);
+        return;
+      default:
+        this.#mapOf(entity.kind).set(entity.value.id, entity.value);
     }
   }
 

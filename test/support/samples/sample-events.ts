@@ -33,6 +33,7 @@ const draftVersion = {
   content_hash: 'abc',
   attachments: [{ id: 'upl_1', size: 5 }],
 };
+const denied = { decision: 'deny', rule_id: 'no-programs', version: 3 };
 const sendError = { code: 'outcome_unknown', message: 'Nobody knows yet.', smtp_status: null };
 
 export const SAMPLE_EVENTS: Samples = {
@@ -392,11 +393,6 @@ export const SAMPLE_EVENTS: Samples = {
   BodiesRead: { mailbox_id: 'mbx_1', message_ids: ['msg_1'], what: 'text' },
   AttachmentUploaded: { mailbox_id: 'mbx_1', draft_id: 'drf_1', upload_id: 'upl_1', size: 5 },
   RequestRefused: { capability: 'email_act', code: 'not_found', mailbox_id: null },
-  PolicyDenied: {
-    capability: 'email_act',
-    code: 'policy_denied',
-    mailbox_id: 'mbx_1',
-    policy: { decision: 'deny', rule_id: 'no-programs', version: 3 },
-  },
+  PolicyDenied: { capability: 'email_act', code: 'policy_denied', mailbox_id: 'mbx_1', policy: denied },
   RefusalsCounted: { minute: at, code: 'unauthenticated', source: '127.0.0.1', count: 3 },
 };
