@@ -57,8 +57,9 @@ export function kindOf(state: DirectoryState, clientId: string): OAuthClientKind
 
 export function createAuthorizationRequests(options: AuthorizationRequestsOptions): AuthorizationRequests {
   const { rows, ids, directory } = options;
-  const describe = async (id: string, { params }: Interaction): Promise<AuthorizationRequest> => {
+  const describe = async (id: string, { params }: Interaction): Promise<AuthorizationRequest | null> => {
     const { client_id = '', redirect_uri = '', scope = '' } = params;
+    if (await isGone(options, client_id)) return null;
     const asked = scope.split(' ');
     const named = GRANTABLE_SCOPES.filter((each) => asked.includes(each));
     const client: AskingClient = {
@@ -104,6 +105,13 @@ function resultOf({ params }: Interaction, decision: AuthorizationDecision): Sta
     result: { login, select_account: {}, consent: { grantId } },
   };
 }
+
+/** True for an application that was deleted after it had asked: it is in neither place. */
+const isGone = async (
+  { rows, directory }: AuthorizationRequestsOptions,
+  clientId: string,
+): Promise<boolean> =>
+  kindOf(directory.state, clientId) === 'dynamic' && (await rows.find('Client', clientId)) === null;
 
 const MOST_NAME_CHARS = 100;
 
