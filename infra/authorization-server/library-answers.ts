@@ -1,6 +1,5 @@
 /** What happens to every answer of the library before it is sent: no open redirect, one cookie, limits of failures. */
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { DirectoryState } from '../../commands/ports/directory.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Clients } from '../../read-api/http/clients.ts';
@@ -8,7 +7,7 @@ import { PAGE_HEADERS } from '../../read-api/http/provider-page.ts';
 import { failurePage, leavingPage } from './oauth-pages.ts';
 
 export interface AnswerOptions {
-  readonly ports: Pick<Ports, 'attempts' | 'directory' | 'log'>;
+  readonly ports: Pick<Ports, 'attempts' | 'directory' | 'log' | 'server'>;
   readonly clients: Clients;
   /** Where the console shows a request. */
   readonly consentPages: string;
@@ -45,7 +44,7 @@ export function sendPage(ctx: Pick<Context, 'response' | 'body' | 'status'>, htm
 function holdRedirect({ ports, consentPages }: AnswerOptions, ctx: Context): void {
   const to = ctx.res.getHeader('Location');
   if (ctx.path !== '/authorize' || typeof to !== 'string' || to.startsWith(consentPages)) return;
-  if (isVouchedFor(ports.directory.state, ctx.oidc?.client?.clientId)) return;
+  if (isVouchedFor(ports, ctx.oidc?.client?.clientId)) return;
   const { searchParams } = new URL(to);
   ctx.response.remove('Location');
   ctx.status = 400;
@@ -54,8 +53,14 @@ function holdRedirect({ ports, consentPages }: AnswerOptions, ctx: Context): voi
   sendPage(ctx, leavingPage(to, { code, description, requestId: requestIdOf(ctx) }));
 }
 
-const isVouchedFor = ({ oauthClients }: DirectoryState, id: string | undefined): boolean =>
-  id !== undefined && [...oauthClients.values()].some(({ clientId }) => clientId === id);
+/** Where anybody may set up an organisation, its word is worth nothing to others. */
+const isVouchedFor = (
+  { directory: { state }, server }: Pick<Ports, 'directory' | 'server'>,
+  id: string | undefined,
+): boolean =>
+  server.signUp !== 'open' &&
+  id !== undefined &&
+  [...state.oauthClients.values()].some(({ clientId }) => clientId === id);
 
 const requestIdOf = ({ res }: Pick<Context, 'res'>): string => String(res.getHeader('Request-Id'));
 

@@ -150,3 +150,23 @@ describe('a request for authorization', function () {
     expect(headers.get('content-security-policy')).to.include("frame-ancestors 'none'");
   });
 });
+
+describe('a request for authorization where anybody may sign up', function () {
+  this.timeout(30_000);
+
+  it('leads no browser to an application that somebody registered for themselves', async () => {
+    const stage = await openOAuthStage({ env: { SIGNUP: 'open' } });
+    try {
+      const { client } = await registeredClient(stage, { redirect_uris: [OWN_REDIRECT] });
+      const asked = { redirect_uri: OWN_REDIRECT, prompt: 'none' };
+      const { status, location, text } = await client.authorize(asked);
+      expect([status, location]).to.deep.equal([400, null]);
+      expect(text).to.include('own.example');
+      const begun = await client.begin({ redirect_uri: OWN_REDIRECT });
+      const { answer } = await codeOf(client, stage.owner, begun);
+      expect(answer.href.startsWith(`${OWN_REDIRECT}?`)).to.equal(true);
+    } finally {
+      await stage.gateway.stop();
+    }
+  });
+});
