@@ -7,6 +7,7 @@ import {
   type OAuthClientEntry,
   type OAuthGrantEntry,
 } from '../ports/directory.ts';
+import { isLoopbackHost } from './redirect-uri.ts';
 
 export const OAuthClient = z.object({
   id: z.string(),
@@ -58,8 +59,6 @@ export const Application = z.object({
 });
 export type Application = z.output<typeof Application>;
 
-const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
-
 /** Hosts in ASCII: a letter that looks like another one shows as `xn--`. */
 const urlOf = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
@@ -71,7 +70,7 @@ export function describeApplication({ id, kind, name, redirectUri }: AskingClien
     name,
     host: kind === 'document' ? (urlOf(id)?.host ?? null) : null,
     redirect_host: redirect?.host ?? '',
-    only_loopback: LOOPBACK.test(redirect?.hostname ?? ''),
+    only_loopback: isLoopbackHost(redirect?.hostname ?? ''),
   };
 }
 

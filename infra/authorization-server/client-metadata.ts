@@ -2,6 +2,7 @@
  * The metadata of applications that nobody here registered (RFC 7591 2, client ID metadata documents): what is taken from it
  * is picked, so that no other field reaches the library.
  */
+import { isLoopbackHost } from '../../commands/oauth/redirect-uri.ts';
 import { oneLine } from './authorization-requests.ts';
 
 type Given = Readonly<Record<string, unknown>>;
@@ -19,7 +20,6 @@ export interface PickedMetadata {
 
 const MOST_REDIRECTS = 10;
 const MOST_ADDRESS_CHARS = 2_000;
-const LOOPBACKS: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Of every client that is no secret keeper, whatever it says of itself. */
 const FORCED = {
@@ -69,7 +69,7 @@ export function isDocumentAddress(text: string): boolean {
 function isRedirect(text: unknown): text is string {
   const url = addressIn(text);
   if (url === null || hasMore(url)) return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACKS.includes(url.hostname));
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
 }
 
 /** A fragment, or a name and password. */
