@@ -4,6 +4,7 @@ import { answerWhenKnown, type Context, defineCapability } from '../kernel/capab
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { emailUnverified, insufficientScope } from '../kernel/authorize.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
+import { requireSession } from '../kernel/live-caller.ts';
 import { membersOf, membershipsOf, restorableBy } from '../kernel/membership.ts';
 import { OAUTH_CLIENT_RULES, type OrganisationEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
@@ -71,6 +72,7 @@ export const updateOrganisation = defineCapability<UpdateInput, Organisation>({
   output: Organisation,
   handle: async ({ name, restore, oauth_clients }, context) => {
     const { ports, writer, author, caller } = context;
+    if (oauth_clients !== undefined) requireSession(caller);
     const by = actorOf(context);
     const decide = (state: typeof organisation.initial, now: Date) => {
       const restored = restore === true ? restoreOrganisation(state, now, by) : [];

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { updateOrganisation } from '../../../../commands/organisation/manage-organisation.ts';
 import { createOAuthClient } from '../../../../commands/oauth/manage-oauth-clients.ts';
 import { readAuthorizationRequest } from '../../../../read-api/oauth/read-authorization-request.ts';
@@ -142,6 +143,22 @@ describe('a request of an application', () => {
     await world.allow(world.ask());
     await setRule('registered');
     expect(await rejection(world.allow(world.ask()))).to.include({ code: 'conflict' });
+  });
+
+  it('lets only a signed-in person set which applications may be connected', async () => {
+    const { gateway, orgId, state } = world.people;
+    const wanted = {
+      name: 'Administration',
+      surface: 'rest',
+      scopes: ['org:manage'],
+      expires_at: '2026-04-01T00:00:00.000Z',
+      principal_id: gateway.org.userId,
+    };
+    const { id: token } = await gateway.call<{ id: string }>(createToken, wanted, { token: world.owner });
+    await gateway.call(updateOrganisation, { name: 'Renamed Ltd' }, { token });
+    const refused = gateway.call(updateOrganisation, { oauth_clients: 'approved' }, { token });
+    expect(await rejection(refused)).to.include({ code: 'insufficient_scope' });
+    expect(state.organisations.get(orgId)).to.deep.include({ name: 'Renamed Ltd', oauthClients: 'any' });
   });
 
   it('mails the person who allowed it', async () => {
