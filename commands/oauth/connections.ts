@@ -3,8 +3,8 @@ import { hasStanding, type Caller } from '../kernel/access.ts';
 import { type Author, decideAndAppend, type Writer } from '../kernel/decide-and-append.ts';
 import type { DirectoryState, OAuthGrantEntry } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
-import type { Position } from '../values/position.ts';
-import { endOAuthGrant, type GrantEnd, oauthGrant } from './oauth-grant.ts';
+import { laterOf, type Position } from '../values/position.ts';
+import { endOAuthGrant, forgetOAuthGrant, type GrantEnd, oauthGrant } from './oauth-grant.ts';
 
 /** True until it ends, expires, or its person leaves the organisation. */
 export const isConnected = (state: DirectoryState, entry: OAuthGrantEntry, now: Date): boolean =>
@@ -22,13 +22,17 @@ export const maySee = (caller: Caller, entry: OAuthGrantEntry): boolean =>
 export async function endConnections(
   ports: Writer & Pick<Ports, 'directory' | 'authorizationRequests'>,
   author: Author,
-  { entries, reason }: { readonly entries: readonly OAuthGrantEntry[]; readonly reason: GrantEnd },
+  {
+    entries,
+    reason,
+  }: { readonly entries: readonly Pick<OAuthGrantEntry, 'id' | 'orgId'>[]; readonly reason: GrantEnd },
 ): Promise<Position | null> {
   let last: Position | null = null;
   for (const { id, orgId } of entries) {
-    const decide = (state: typeof oauthGrant.initial) => endOAuthGrant(state, reason);
+    const decide = (state: typeof oauthGrant.initial) =>
+      reason === 'account_erased' ? forgetOAuthGrant(state) : endOAuthGrant(state, reason);
     const { position } = await decideAndAppend(ports, { ...author, orgId }, oauthGrant, { id, decide });
-    if (position !== null && (last === null || position > last)) last = position;
+    last = laterOf(last, position);
   }
   if (last !== null) await ports.directory.waitFor(last);
   await ports.authorizationRequests.forgetGrants(entries.map(({ id }) => id));

@@ -84,38 +84,48 @@ export type OAuthGrantTerms = z.output<typeof OAuthGrantGiven.data>;
 
 interface OAuthGrantState {
   readonly terms: OAuthGrantTerms | null;
-  readonly ended: boolean;
+  /** Why it ended, last; null until then. */
+  readonly end: GrantEnd | null;
 }
 
 export const oauthGrant: Aggregate<OAuthGrantState, OAuthGrantEvent> = {
   category: 'oauthGrant',
   catalogue: catalogueOf(oauthGrantEvents),
-  initial: { terms: null, ended: false },
+  initial: { terms: null, end: null },
   evolve: (state, fact: PastFact<OAuthGrantEvent>) =>
-    fact.type === 'OAuthGrantGiven' ? { ...state, terms: fact.data } : { ...state, ended: true },
+    fact.type === 'OAuthGrantGiven' ? { ...state, terms: fact.data } : { ...state, end: fact.data.reason },
 };
 
-/** The id belongs to one request of an application: repeating the same decision adds nothing, another one is `conflict`. */
+/**
+ * The id belongs to one request of an application in one organisation: repeating the same decision adds nothing, and the end
+ * of the first one stays, whatever the repeat says. Another one is `conflict`.
+ */
 export function giveOAuthGrant(
   state: OAuthGrantState,
   terms: OAuthGrantTerms,
 ): readonly Fact<OAuthGrantEvent>[] {
   if (state.terms === null) return [{ type: 'OAuthGrantGiven', data: terms }];
-  const isSame = same(state.terms, terms) && !state.ended;
+  const isSame = same(state.terms, terms) && state.end === null;
   if (!isSame)
     throw new GatewayError('conflict', 'This request was decided already; begin in the application again.');
   return [];
 }
 
-/** Equal but for the end, which is counted from the moment of each request. */
+/** Equal but for the end, which is counted from the moment of each request: another lifetime makes no other decision. */
 const same = (a: OAuthGrantTerms, b: OAuthGrantTerms): boolean =>
   JSON.stringify({ ...a, expires_at: null }) === JSON.stringify({ ...b, expires_at: null });
 
 /** Adds nothing for one that has ended. Throws `not_found`. */
 export function endOAuthGrant(state: OAuthGrantState, reason: GrantEnd): readonly Fact<OAuthGrantEvent>[] {
-  const { terms, ended } = state;
+  return state.end !== null ? [] : ended(state, reason);
+}
+
+/** For the grants of an erased account, also those that have ended. Adds nothing when it was forgotten. Throws `not_found`. */
+export const forgetOAuthGrant = (state: OAuthGrantState): readonly Fact<OAuthGrantEvent>[] =>
+  state.end === 'account_erased' ? [] : ended(state, 'account_erased');
+
+function ended({ terms }: OAuthGrantState, reason: GrantEnd): readonly Fact<OAuthGrantEvent>[] {
   if (terms === null) throw notFound('connected application');
-  if (ended) return [];
   const { user_id, client_id } = terms;
   return [{ type: 'OAuthGrantEnded', data: { user_id, client_id, reason } }];
 }

@@ -7,7 +7,8 @@ import { endSessions, type EndReason } from '../accounts/session.ts';
 import { hasStanding, isOfMembership, sessionStands } from '../kernel/access.ts';
 import { type Author, decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
 import { endedByDeletion, isBefore, memberOfOrg, roleIn, scopesHeldSince } from '../kernel/membership.ts';
-import { endOAuthGrant, type GrantEnd, oauthGrant } from '../oauth/oauth-grant.ts';
+import { endConnections } from '../oauth/connections.ts';
+import type { GrantEnd } from '../oauth/oauth-grant.ts';
 import { revokeGrant } from '../mailboxes/decide-grants.ts';
 import { removeMailbox } from '../mailboxes/decide-settings.ts';
 import { mailbox } from '../mailboxes/mailbox.ts';
@@ -234,10 +235,8 @@ async function endDeparture(ports: Ports, left: Departure, author: Author): Prom
       return await endSessions(ports, author, [left], left.reason);
     case 'token':
       return await append(decideAndAppend(ports, author, token, { id, decide: revokeToken }));
-    case 'oauthGrant': {
-      const decide = (state: typeof oauthGrant.initial) => endOAuthGrant(state, left.reason);
-      return await append(decideAndAppend(ports, author, oauthGrant, { id, decide }));
-    }
+    case 'oauthGrant':
+      return await endConnections(ports, author, { entries: [left], reason: left.reason });
     case 'agent': {
       const decide = (state: typeof agent.initial) => deleteLeftAgent(state, left.principalId);
       return await append(decideAndAppend(ports, author, agent, { id, decide }));

@@ -1,6 +1,5 @@
 /** What the authorization server writes to the log: each event is stored before its effect is answered. */
 import type { IncomingMessage } from 'node:http';
-import { hasStanding } from '../../commands/kernel/access.ts';
 import { requestAuthor } from '../../commands/kernel/access-events.ts';
 import {
   type Author,
@@ -8,6 +7,7 @@ import {
   loadAggregate,
   systemAuthor,
 } from '../../commands/kernel/decide-and-append.ts';
+import { isConnected } from '../../commands/oauth/connections.ts';
 import { oauthClient, selfRegisterOAuthClient } from '../../commands/oauth/oauth-client.ts';
 import { endOAuthGrant, type GrantEnd, oauthGrant } from '../../commands/oauth/oauth-grant.ts';
 import { rotationEntry } from '../../commands/oauth/token-events.ts';
@@ -39,9 +39,7 @@ export class GrantRecords {
   async live(grantId: string): Promise<OAuthGrantEntry | null> {
     const grant = await this.#known(grantId);
     const { directory, clock } = this.#ports;
-    if (grant?.revokedAt !== null) return null;
-    if (Date.parse(grant.expiresAt) <= clock.now().getTime()) return null;
-    return hasStanding(directory.state, grant) ? grant : null;
+    return grant && isConnected(directory.state, grant, clock.now()) ? grant : null;
   }
 
   /** Ends the grant; resolves when this process knows it. Throws `store_unavailable`. */
