@@ -59,22 +59,18 @@ export const getConnectedApplication = defineCapability<z.output<typeof GetInput
   input: GetInput,
   output: ConnectedApplication,
   handle: async ({ grant_id }, context) => {
-    const [found] = await described(
-      context,
-      connections(context).filter(({ id }) => id === grant_id),
-    );
+    const entry = context.ports.directory.state.oauthGrants.get(grant_id);
+    const [found] = await described(context, entry && isShown(context, entry) ? [entry] : []);
     if (!found) throw notFound('connected application');
     return found;
   },
 });
 
-function connections({ caller, ports }: Context): readonly OAuthGrantEntry[] {
-  const { state } = ports.directory;
-  const now = ports.clock.now();
-  return [...state.oauthGrants.values()].filter(
-    (entry) => maySee(caller, entry) && isConnected(state, entry, now),
-  );
-}
+const isShown = ({ caller, ports }: Context, entry: OAuthGrantEntry): boolean =>
+  maySee(caller, entry) && isConnected(ports.directory.state, entry, ports.clock.now());
+
+const connections = (context: Context): readonly OAuthGrantEntry[] =>
+  [...context.ports.directory.state.oauthGrants.values()].filter((entry) => isShown(context, entry));
 
 async function described(
   { ports }: Context,

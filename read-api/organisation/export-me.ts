@@ -4,10 +4,12 @@ import { type Context, defineCapability } from '../../commands/kernel/capability
 import { openSessionsOf } from '../../commands/accounts/session.ts';
 import { Agent, describeAgent } from '../../commands/organisation/add-agent.ts';
 import { ConnectedApplication, describeConnection } from '../../commands/oauth/application-payload.ts';
+import { isConnected } from '../../commands/oauth/connections.ts';
 import { describeToken, Token } from '../../commands/organisation/manage-tokens.ts';
 import { describeMe, Me } from '../../commands/organisation/own-account.ts';
 import type { AuditEntry } from '../../projections/audit-queries.ts';
 import { listActsOf } from '../../projections/audit-of-person.ts';
+import { listTokenUses } from '../../projections/token-use.ts';
 import { AuditLine, describeLine } from '../audit/audit-line.ts';
 import { decodeCursor, encodeCursor, Page } from '../paging/page.ts';
 
@@ -47,7 +49,9 @@ const Export = z.object({
       }),
     )
     .describe('Yours and those of your agents.'),
-  connected_applications: z.array(ConnectedApplication.extend({ org_id: z.string() })),
+  connected_applications: z
+    .array(ConnectedApplication.extend({ org_id: z.string() }))
+    .describe('Those that act in your name now; what ended is in the audit lines.'),
   invites: z
     .array(
       z.object({
@@ -110,9 +114,7 @@ export const exportMe = defineCapability<z.output<typeof Input>, Export>({
         expires_at: grant.expiresAt,
         created_at: grant.createdAt,
       })),
-      connected_applications: [...state.oauthGrants.values()]
-        .filter(isOwn)
-        .map((entry) => ({ ...describeConnection(state, entry, null), org_id: entry.orgId })),
+      connected_applications: await connectionsOf(context, userId),
       invites: [...state.invites.values()]
         .filter(({ createdBy }) => createdBy === userId)
         .map(({ id, orgId, role, createdAt, expiresAt }) => ({
@@ -137,6 +139,22 @@ async function sessionsOf({ ports }: Context, userId: string): Promise<Export['s
       client: client && (await ports.personal.open(client)),
     })),
   );
+}
+
+async function connectionsOf({ ports }: Context, userId: string): Promise<Export['connected_applications']> {
+  const { state } = ports.directory;
+  const now = ports.clock.now();
+  const entries = [...state.oauthGrants.values()].filter(
+    (entry) => entry.principalId === userId && isConnected(state, entry, now),
+  );
+  const uses = await listTokenUses(
+    ports.sql,
+    entries.map(({ id }) => id),
+  );
+  return entries.map((entry) => ({
+    ...describeConnection(state, entry, uses.get(entry.id) ?? null),
+    org_id: entry.orgId,
+  }));
 }
 
 const Keyset = z.object({ org: z.string(), seq: z.int() });

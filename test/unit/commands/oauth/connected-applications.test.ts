@@ -9,13 +9,14 @@ import {
   updateOAuthClient,
 } from '../../../../commands/oauth/manage-oauth-clients.ts';
 import { deleteOAuthClient as decideDeletion, oauthClient } from '../../../../commands/oauth/oauth-client.ts';
-import { leftBehind } from '../../../../commands/organisation/departures.ts';
+import { leftBehind, settleLeftBehind } from '../../../../commands/organisation/departures.ts';
 import { eraseAccount } from '../../../../commands/organisation/erase-account.ts';
 import type { OAuthGrantEntry } from '../../../../commands/ports/directory.ts';
 import {
   getConnectedApplication,
   listConnectedApplications,
 } from '../../../../read-api/oauth/list-connected-applications.ts';
+import { exportMe } from '../../../../read-api/organisation/export-me.ts';
 import { getOAuthClient, listOAuthClients } from '../../../../read-api/oauth/list-oauth-clients.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -100,9 +101,44 @@ describe('connected applications', () => {
       reason: 'member_removed',
     });
     expect(await list(world.owner)).to.deep.equal([eve.id]);
+    const { ports, orgId } = world.people;
+    const leavers = { orgId, principalIds: [max.userId] };
+    await settleLeftBehind(ports, systemAuthor(ports, orgId), leavers);
+    expect(endOf(max.id)).to.equal('member_removed');
+    expect(world.requests.forgotten).to.deep.equal([max.id]);
     await eraseAccount(world.people.ports, systemAuthor(world.people.ports, null), eve.userId);
     expect(endOf(eve.id)).to.equal('account_erased');
     expect(world.grant(eve.id)).to.equal(undefined);
+  });
+
+  it('keeps none of an erased account, also none that had ended', async () => {
+    const max = await connected('member');
+    await disconnect(max.id, max.session);
+    const { ports } = world.people;
+    await eraseAccount(ports, systemAuthor(ports, null), max.userId);
+    const left = [...world.people.state.oauthGrants.values()].filter(
+      ({ principalId }) => principalId === max.userId,
+    );
+    expect(left).to.deep.equal([]);
+  });
+
+  it('exports those that count now, with their last use', async () => {
+    const [kept, ended] = [await world.connect(), await world.connect()];
+    await disconnect(ended.id, world.owner);
+    const usedAt = new Date('2026-03-01T12:05:00.000Z');
+    gateway().sql.rows.set('work.token_use', [{ token_id: kept.id, last_used_at: usedAt }]);
+    gateway().sql.rows.set('audit', []);
+    const exported = await gateway().call<{ connected_applications: object[] }>(
+      exportMe,
+      {},
+      { token: world.owner },
+    );
+    expect(exported.connected_applications).to.have.length(1);
+    expect(exported.connected_applications[0]).to.deep.include({
+      id: kept.id,
+      org_id: world.people.orgId,
+      last_used_at: usedAt.toISOString(),
+    });
   });
 });
 
