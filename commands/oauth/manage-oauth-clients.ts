@@ -7,11 +7,11 @@ import {
   Nothing,
   replayNothing,
 } from '../kernel/capability.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { OAuthClientEntry } from '../ports/directory.ts';
 import { GatewayError, invalidField, notFound } from '../values/errors.ts';
 import { lineOfText } from '../values/input-fields.ts';
-import { type Scope, SCOPES } from '../values/scopes.ts';
+import { SCOPES } from '../values/scopes.ts';
 import { entryFor } from './allowed-clients.ts';
 import { describeOAuthClient, OAuthClient } from './application-payload.ts';
 import { endConnections } from './connections.ts';
@@ -169,33 +169,19 @@ export const updateOAuthClient = defineCapability<z.output<typeof UpdateInput>, 
   etag: ({ version }) => String(version),
   ifMatch: true,
   handle: async ({ oauth_client_id: id, name, redirect_uris, scopes }, context) => {
-    const { writer, author, request } = context;
+    const { ports, writer, author, request } = context;
     const entry = clientIn(context, id);
     if (redirect_uris !== undefined && !entry.isRegistered)
       throw invalidField('redirect_uris', 'An approved application has redirect addresses of its own.');
-    if (request.ifMatch !== null && request.ifMatch !== '*' && request.ifMatch !== String(entry.version))
-      throw new GatewayError('version_conflict', 'The application was changed meanwhile; get it again.');
+    const change = { name, redirect_uris, scopes, ifMatch: request.ifMatch };
+    const decide = (state: typeof oauthClient.initial) => changeOAuthClient(state, change);
+    const loaded = await loadAggregate(ports.events, oauthClient, id);
+    decide(loaded.state);
     await context.claim('req');
-    const { position } = await decideAndAppend(writer, author, oauthClient, {
-      id,
-      decide: (state) => changeOAuthClient(state, changeOf({ name, redirect_uris, scopes })),
-    });
+    const { position } = await decideAndAppend(writer, author, oauthClient, { id, decide, loaded });
     await answerWhenKnown(context, position);
     return describeOAuthClient(clientIn(context, id));
   },
-});
-
-interface Change {
-  readonly name?: string | undefined;
-  readonly redirect_uris?: string[] | undefined;
-  readonly scopes?: Scope[] | null | undefined;
-}
-
-/** Only the fields that were sent. */
-const changeOf = ({ name, redirect_uris, scopes }: Change) => ({
-  ...(name !== undefined && { name }),
-  ...(redirect_uris !== undefined && { redirect_uris }),
-  ...(scopes !== undefined && { scopes }),
 });
 
 const DeleteInput = z.strictObject({ oauth_client_id: ClientIdField });
@@ -214,15 +200,26 @@ export const deleteOAuthClient = defineCapability<z.output<typeof DeleteInput>, 
   output: Nothing,
   handle: async ({ oauth_client_id: id }, context) => {
     const { ports, writer, author } = context;
-    const { orgId, clientId } = clientIn(context, id);
+    const entry = clientIn(context, id);
     await context.claim('req');
+    // Before the deletion, so that a repeat still finds the application when the process dies in between.
+    await endConnectionsTo(context, entry);
     const { position } = await decideAndAppend(writer, author, oauthClient, { id, decide: decideDeletion });
     await answerWhenKnown(context, position);
-    const entries = [...ports.directory.state.oauthGrants.values()].filter(
-      (entry) => entry.orgId === orgId && entry.clientId === clientId && entry.revokedAt === null,
-    );
-    context.notePosition(await endConnections(ports, author, { entries, reason: 'client_deleted' }));
+    // What somebody allowed meanwhile.
+    await endConnectionsTo(context, entry);
     await ports.personal.erase(id);
     return {};
   },
 });
+
+async function endConnectionsTo(
+  context: Context,
+  { orgId, clientId }: Pick<OAuthClientEntry, 'orgId' | 'clientId'>,
+): Promise<void> {
+  const { ports, author } = context;
+  const entries = [...ports.directory.state.oauthGrants.values()].filter(
+    (entry) => entry.orgId === orgId && entry.clientId === clientId && entry.revokedAt === null,
+  );
+  context.notePosition(await endConnections(ports, author, { entries, reason: 'client_deleted' }));
+}

@@ -7,6 +7,7 @@ import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
 import { scopeList, sealedText } from '../values/event-fields.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
+import type { Scope } from '../values/scopes.ts';
 
 const OAuthClientRegistered = defineEvent({
   type: 'OAuthClientRegistered',
@@ -61,22 +62,33 @@ type Facts = readonly Fact<OAuthClientEvent>[];
 export type OAuthClientTerms = z.output<typeof OAuthClientRegistered.data>;
 type OAuthClientChange = z.output<typeof OAuthClientChanged.data>;
 
+interface AskedChange {
+  readonly name?: string | undefined;
+  readonly redirect_uris?: string[] | undefined;
+  readonly scopes?: Scope[] | null | undefined;
+  /** The version it is based on; null = any. */
+  readonly ifMatch?: string | null;
+}
+
 interface OAuthClientState {
   readonly terms: OAuthClientTerms | null;
   readonly deleted: boolean;
   readonly selfRegistered: boolean;
+  /** Number of events: the ETag. */
+  readonly version: number;
 }
 
 export const oauthClient: Aggregate<OAuthClientState, OAuthClientEvent> = {
   category: 'oauthClient',
   catalogue: catalogueOf(oauthClientEvents),
-  initial: { terms: null, deleted: false, selfRegistered: false },
-  evolve: (state, fact: PastFact<OAuthClientEvent>) => {
+  initial: { terms: null, deleted: false, selfRegistered: false, version: 0 },
+  evolve: (before, fact: PastFact<OAuthClientEvent>) => {
+    const state = { ...before, version: before.version + 1 };
     switch (fact.type) {
       case 'OAuthClientRegistered':
         return { ...state, terms: fact.data };
       case 'OAuthClientChanged':
-        return { ...state, terms: state.terms && changed(state.terms, fact.data) };
+        return { ...state, terms: state.terms && { ...state.terms, ...sentOf(fact.data) } };
       case 'OAuthClientDeleted':
         return { ...state, deleted: true };
       case 'OAuthClientSelfRegistered':
@@ -85,11 +97,11 @@ export const oauthClient: Aggregate<OAuthClientState, OAuthClientEvent> = {
   },
 };
 
-const changed = (terms: OAuthClientTerms, change: OAuthClientChange): OAuthClientTerms => ({
-  ...terms,
-  ...(change.name !== undefined && { name: change.name }),
-  ...(change.redirect_uris !== undefined && { redirect_uris: change.redirect_uris }),
-  ...(change.scopes !== undefined && { scopes: change.scopes }),
+/** Only the fields that were sent. */
+const sentOf = ({ name, redirect_uris, scopes }: OAuthClientChange | AskedChange) => ({
+  ...(name !== undefined && { name }),
+  ...(redirect_uris !== undefined && { redirect_uris }),
+  ...(scopes !== undefined && { scopes }),
 });
 
 /** Refuses an id that was used before: a secret is returned once. */
@@ -99,12 +111,20 @@ export function registerOAuthClient(state: OAuthClientState, terms: OAuthClientT
   return [{ type: 'OAuthClientRegistered', data: terms }];
 }
 
-/** Writes only what differs. Throws `not_found`. */
-export function changeOAuthClient(state: OAuthClientState, change: OAuthClientChange): Facts {
+/** Adds nothing when nothing differs. Throws `not_found`, `version_conflict`. */
+export function changeOAuthClient(state: OAuthClientState, change: AskedChange): Facts {
   const { terms, deleted } = state;
   if (terms === null || deleted) throw notFound('OAuth client');
-  if (JSON.stringify(changed(terms, change)) === JSON.stringify(terms)) return [];
-  return [{ type: 'OAuthClientChanged', data: change }];
+  assertVersion(state, change.ifMatch ?? null);
+  const data = sentOf(change);
+  if (JSON.stringify({ ...terms, ...data }) === JSON.stringify(terms)) return [];
+  return [{ type: 'OAuthClientChanged', data }];
+}
+
+function assertVersion({ version }: OAuthClientState, ifMatch: string | null): void {
+  if (ifMatch === null || ifMatch === '*' || ifMatch === String(version)) return;
+  const message = 'The application changed since the version in If-Match; read it again.';
+  throw new GatewayError('version_conflict', message, { details: { version } });
 }
 
 /** Adds nothing when it was deleted. Throws `not_found`. */
