@@ -8,6 +8,7 @@ import { GatewayError, invalidField, notFound } from '../values/errors.ts';
 import { uuidToId, uuidV5 } from '../values/ids.ts';
 import { chosenScopes, type Scope, SCOPES } from '../values/scopes.ts';
 import { whyNot, withinLimit } from './allowed-clients.ts';
+import { endConnections } from './connections.ts';
 import { giveOAuthGrant, oauthGrant, type OAuthGrantTerms } from './oauth-grant.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -70,22 +71,31 @@ export const decideAuthorizationRequest = defineCapability<Input, Decided>({
   access: 'stepped-up-session',
   rest: { method: 'post', path: '/auth/authorization-requests' },
   tool: null,
-  // The same decision again answers the same; another one is refused.
+  // The same decision again answers the same, with the lifetime that the first one gave; another one is refused.
   idempotency: { kind: 'none' },
   input: Input,
   output: Decided,
   handle: async (input, context) => {
     const request = await requestOf(context, input);
     if (input.decision === 'deny') return await settle(context, request, null);
-    const id = uuidToId('oag', uuidV5('oauth_grant', request.id));
+    const orgId = context.caller.org.id;
+    const id = uuidToId('oag', uuidV5('oauth_grant', orgId, request.id));
     const terms = termsOf(context, request, input);
     const { position, appended } = await decideAndAppend(context.writer, context.author, oauthGrant, {
       id,
       decide: (state) => giveOAuthGrant(state, terms),
     });
     await answerWhenKnown(context, position);
-    if (appended !== null) await tell(context, id);
-    return await settle(context, request, { id, scopes: terms.scopes });
+    try {
+      const decided = await settle(context, request, { id, scopes: terms.scopes });
+      await tell(context, id);
+      return decided;
+    } catch (error) {
+      // It was decided otherwise, or is over: no application will ever hold what was just given.
+      if (appended !== null && error instanceof GatewayError && error.code === 'conflict')
+        await endConnections(context.ports, context.author, { entries: [{ id, orgId }], reason: 'revoked' });
+      throw error;
+    }
   },
 });
 
@@ -154,7 +164,7 @@ async function settle(
   return { redirect_to: redirectTo, connected_application_id: grant?.id ?? null };
 }
 
-/** The person learns of it, in case it was somebody else at their browser. */
+/** The person learns of it, in case it was somebody else at their browser. A repeat is the same mail. */
 const tell = async ({ writer, author, caller }: Context, grantId: string): Promise<void> => {
   await requestMail(writer, author, uuidV5('application_connected', grantId), {
     kind: 'application_connected',
