@@ -1,9 +1,9 @@
 /** The account of the signed-in person: name, address, password, notices of approvals, sessions, data, and its end. */
 import { endCard, exportCard } from './account-data.js';
-import { ApplicationsCard } from './account-applications.js';
 import { SessionsCard } from './account-sessions.js';
 import { badgeOf, CHECK, QUESTION } from './badges.js';
 import { radios } from './choices.js';
+import { ApplicationsCard } from './connected-list.js';
 import { h } from './dom.js';
 import { field, newPasswordFields, passwordField, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
@@ -20,7 +20,7 @@ import { resendButton } from './verified-notice.js';
 /** @param {ViewContext} context */
 export async function accountView(context) {
   const problem = h('div');
-  const cards = [new ApplicationsCard(context), new SessionsCard(context)];
+  const cards = [applicationsCard(context), new SessionsCard(context)];
   const refresh = async () => {
     await Promise.all(cards.map((each) => each.refresh()));
   };
@@ -44,6 +44,16 @@ export async function accountView(context) {
     ],
   };
 }
+
+/** @param {ViewContext} context */
+const applicationsCard = (context) =>
+  new ApplicationsCard(context, {
+    id: 'applications',
+    title: 'Connected applications',
+    about: 'What acts in your name here. Disconnect what you do not know or no longer use.',
+    empty: 'None.',
+    userId: context.names.session.user.id,
+  });
 
 /** @satisfies {Readonly<Record<string, import('./badges.js').StatusWords>>} */
 const ADDRESS = {

@@ -1,18 +1,18 @@
 /** The applications of an organisation, for its owners: what is connected, what was registered or approved, and the rule. */
-import { listClients, listConnections, readRule, setRule } from './application-routes.js';
+import { listClients, readRule, setRule } from './application-routes.js';
 import { NEXT, RULES } from './application-wording.js';
 import { radios } from './choices.js';
-import { connectionRow } from './connected-list.js';
+import { ApplicationsCard } from './connected-list.js';
 import { h } from './dom.js';
 import { textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { formOf } from './form.js';
 import { keepFresh } from './keep-fresh.js';
-import { entryRow, liveList, whenChanged } from './live-list.js';
+import { entryRow, liveList } from './live-list.js';
 import { listMailboxes } from './mailbox-routes.js';
 import { card, told } from './page-parts.js';
 
-/** @import { ConnectedApplication, OAuthClient, OAuthClientRule } from './application-payloads.d.ts' */
+/** @import { OAuthClient, OAuthClientRule } from './application-payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
 
 const ADDRESS = new URL('mcp', document.baseURI).href;
@@ -20,7 +20,11 @@ const ADDRESS = new URL('mcp', document.baseURI).href;
 /** @param {ViewContext} context */
 export async function applicationsView(context) {
   const { signal, names } = context;
-  const connected = new EverybodysApplications(context);
+  const connected = new ApplicationsCard(context, {
+    id: 'connected',
+    title: 'Connected',
+    empty: 'Nobody has connected an application yet.',
+  });
   const [{ oauth_clients: rule }, mailboxes, clients] = await Promise.all([
     readRule(signal),
     listMailboxes(signal),
@@ -61,44 +65,6 @@ export async function applicationsView(context) {
       ),
     ],
   };
-}
-
-class EverybodysApplications {
-  #context;
-  #problem = h('div', { 'aria-live': 'assertive' });
-  #list = h('div');
-
-  /** @param {ViewContext} context */
-  constructor(context) {
-    this.#context = context;
-  }
-
-  get content() {
-    return card('connected', 'Connected', this.#list, this.#problem);
-  }
-
-  async refresh() {
-    this.#draw(await listConnections(this.#context.signal));
-  }
-
-  #draw = whenChanged((/** @type {ConnectedApplication[]} */ connections) => {
-    const rows = connections.map((each) =>
-      connectionRow(each, {
-        names: this.#context.names,
-        isOfEverybody: true,
-        problem: this.#problem,
-        onEnded: async () => {
-          await this.refresh();
-          document.getElementById('connected')?.focus();
-        },
-      }),
-    );
-    this.#list.replaceChildren(
-      rows.length === 0
-        ? h('p', { class: 'quiet' }, 'Nobody has connected an application yet.')
-        : h('ul', { class: 'plain-list sessions', 'aria-labelledby': 'connected' }, rows),
-    );
-  });
 }
 
 /** @param {AbortSignal} signal */

@@ -1,15 +1,81 @@
 /** Connected applications, each with the way to end it. */
 import { actionButton } from './action-button.js';
 import { newKey } from './api.js';
-import { disconnect } from './application-routes.js';
+import { disconnect, listConnections } from './application-routes.js';
 import { aboutApplication, nameOf, NEXT, plainNameOf } from './application-wording.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
 import { foreign, foreignPlain } from './foreign-text.js';
+import { whenChanged } from './live-list.js';
+import { card } from './page-parts.js';
 import { scopesText } from './scope-wording.js';
-import { exactTime, pastTime } from './times.js';
+import { exactTime } from './times.js';
+import { lastUse } from './token-wording.js';
 
 /** @import { ConnectedApplication } from './application-payloads.d.ts' */
+
+/**
+ * @typedef {object} ApplicationsCardOptions
+ * @property {string} id of its heading
+ * @property {string} title
+ * @property {string} [about]
+ * @property {string} empty what it says without any
+ * @property {string} [userId] whose; those of everybody without it
+ */
+
+/** A card of connected applications. */
+export class ApplicationsCard {
+  /** @type {import('./main.js').ViewContext} */
+  #context;
+  /** @type {ApplicationsCardOptions} */
+  #options;
+  #problem = h('div', { 'aria-live': 'assertive' });
+  #list = h('div');
+
+  /**
+   * @param {import('./main.js').ViewContext} context
+   * @param {ApplicationsCardOptions} options
+   */
+  constructor(context, options) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  get content() {
+    const { id, title, about } = this.#options;
+    return card(
+      id,
+      title,
+      about === undefined ? null : h('p', { class: 'quiet small' }, about),
+      this.#list,
+      this.#problem,
+    );
+  }
+
+  async refresh() {
+    this.#draw(await listConnections(this.#context.signal, this.#options.userId));
+  }
+
+  #draw = whenChanged((/** @type {ConnectedApplication[]} */ connections) => {
+    const { id, empty, userId } = this.#options;
+    const rows = connections.map((each) =>
+      connectionRow(each, {
+        names: this.#context.names,
+        isOfEverybody: userId === undefined,
+        problem: this.#problem,
+        onEnded: async () => {
+          await this.refresh();
+          document.getElementById(id)?.focus();
+        },
+      }),
+    );
+    this.#list.replaceChildren(
+      rows.length === 0
+        ? h('p', { class: 'quiet' }, empty)
+        : h('ul', { class: 'plain-list sessions', 'aria-labelledby': id }, rows),
+    );
+  });
+}
 
 /**
  * @typedef {object} ConnectionRowOptions
@@ -23,8 +89,8 @@ import { exactTime, pastTime } from './times.js';
  * @param {ConnectedApplication} connection
  * @param {ConnectionRowOptions} options
  */
-export function connectionRow(connection, { names, isOfEverybody, problem, onEnded }) {
-  const { id, application, user, scopes, expires_at: until, last_used_at: usedAt } = connection;
+function connectionRow(connection, { names, isOfEverybody, problem, onEnded }) {
+  const { id, application, user, scopes, expires_at: until } = connection;
   const end = actionButton('Disconnect…', {
     tone: 'danger',
     about: `${plainNameOf(application)}${isOfEverybody ? ` of ${foreignPlain(user.name)}` : ''}`,
@@ -43,13 +109,7 @@ export function connectionRow(connection, { names, isOfEverybody, problem, onEnd
       h('p', { class: 'strong' }, nameOf(application), isOfEverybody ? [' · ', foreign(user.name)] : null),
       h('p', { class: 'quiet small' }, aboutApplication(application)),
       h('p', { class: 'quiet small' }, 'Mailboxes: ', mailboxesOf(connection, names)),
-      h(
-        'p',
-        { class: 'quiet small' },
-        usedAt === null ? 'Never used' : ['Used ', pastTime(usedAt)],
-        ' · until ',
-        exactTime(until),
-      ),
+      h('p', { class: 'quiet small' }, lastUse(connection), ' · until ', exactTime(until)),
       scopesText(scopes),
     ),
     end,
