@@ -91,19 +91,19 @@ const overView = () =>
   );
 
 /** @param {AuthorizationRequest} request */
-function whoCard({ application, organisation }) {
+function whoCard({ application, organisation, refusal }) {
   const { kind, name, host, redirect_host: to, only_loopback: isLocal } = application;
-  const isRegistered = kind === 'registered';
   return card(
     'who',
     'Who asks',
-    isRegistered
+    kind === 'registered'
       ? h(
           'p',
           null,
           h('strong', null, nameOf(application)),
           ', registered by ',
-          foreign(organisation.name),
+          // No rule of an organisation refuses what it registered itself.
+          refusal === null ? foreign(organisation.name) : 'another organisation',
           '.',
         )
       : h(

@@ -188,6 +188,17 @@ describe('applications in the console', function () {
     expect(await page.getByRole('link', { name: 'change that rule or register it' }).count()).to.equal(0);
   });
 
+  it(`names the organisation that registered it only where it is this one ${verifies('contract:18:console-applications')}`, async () => {
+    const registered = { ...DOCUMENT, id: CLIENT.id, kind: 'registered', name: CLIENT.name, host: null };
+    reads(registered);
+    await open();
+    await text('Our tool, registered by First.');
+    reads(registered, { refusal: 'Another organisation registered this application.' });
+    await open();
+    await text('Our tool, registered by another organisation.');
+    expect(await page.getByText('registered by First').count()).to.equal(0);
+  });
+
   it(`says what to do when the request is over, was decided, or began elsewhere ${verifies('contract:18:console-applications')}`, async () => {
     const gone = {
       code: 'not_found',
@@ -229,9 +240,10 @@ describe('applications in the console', function () {
       connections = [];
       return {};
     });
-    for (const [address, end] of [
-      ['#/account', 'Disconnect… Mail tool [U+202E]gpj'],
-      ['#/applications', 'Disconnect… Mail tool [U+202E]gpj of Olga Owner'],
+    for (const [address, end, userId] of [
+      ['#/account', 'Disconnect… Mail tool [U+202E]gpj', OWNER.id],
+      // An owner sees those of everybody.
+      ['#/applications', 'Disconnect… Mail tool [U+202E]gpj of Olga Owner', undefined],
     ] as const) {
       connections = [CONNECTION];
       await stage.open(address);
@@ -241,9 +253,10 @@ describe('applications in the console', function () {
       await press('Disconnect');
       await page.getByRole('button', { name: end }).waitFor({ state: 'detached' });
       expect(stage.asked('DELETE /org/connected-applications/oag_1')[0]?.key).to.match(/^console-/);
+      const asked = stage.asked('GET /org/connected-applications');
+      expect(asked.length).to.be.at.least(2);
+      for (const { query } of asked) expect(query['user_id'], address).to.equal(userId);
     }
-    const [asked] = stage.asked('GET /org/connected-applications');
-    expect(asked?.query['user_id'], 'an owner sees those of everybody').to.equal(undefined);
   });
 
   it(`registers an application with a secret that is shown once, changes and deletes it, and sets the rule ${verifies('contract:18:console-applications')}`, async () => {
