@@ -187,15 +187,16 @@ function applicationConnected(given: Given): MailText | SkipReason {
   const grant = state.oauthGrants.get(given.request.oauth_grant_id ?? '');
   if (grant?.revokedAt !== null) return 'no_longer_true';
   const { name, clientId, clientKind, redirectUri } = grant;
-  const { host, redirect_host } = describeApplication({
+  const { host, redirect_host: redirectHost } = describeApplication({
     id: clientId,
     kind: clientKind,
     name,
     redirectUri,
   });
   const facts = {
-    name: plainName(name),
-    host: host ?? redirect_host,
+    name: name === '' ? null : plainName(name),
+    host,
+    redirectHost,
     organisation: orgName(given, given.orgId),
   };
   return templates.applicationConnected(

@@ -71,9 +71,12 @@ export const newSignIn = ({ at, device }: SignInFacts, sessions: Link): MailText
   });
 
 interface ConnectionFacts {
-  /** What the application calls itself; empty when it does not. */
-  readonly name: string;
-  readonly host: string;
+  /** What the application calls itself; null when it does not. */
+  readonly name: string | null;
+  /** Of its own address; null without one. */
+  readonly host: string | null;
+  /** Empty when the answer goes to a private scheme. */
+  readonly redirectHost: string;
   readonly organisation: string;
   readonly at: string;
 }
@@ -84,8 +87,13 @@ export const applicationConnected = (facts: ConnectionFacts, account: Link): Mai
     preheader: 'It can act on mail in your name, as you allowed.',
     items: [
       {
-        title: facts.name === '' ? facts.host : facts.name,
-        lines: [`Host ${facts.host}`, `Organisation ${facts.organisation}`, momentOf(facts.at)],
+        title: facts.name ?? 'An application without a name',
+        lines: [
+          ...(facts.host === null ? [] : [`Its own address ${facts.host}`]),
+          `The answer goes to ${facts.redirectHost === '' ? 'an app on a device' : facts.redirectHost}`,
+          `Organisation ${facts.organisation}`,
+          momentOf(facts.at),
+        ],
         href: null,
       },
     ],

@@ -50,6 +50,10 @@ const every = (name: string): Readonly<Record<string, MailText>> => {
     passwordReset: templates.passwordReset(LINK),
     passwordChanged: templates.passwordChanged(AT, CONSOLE),
     newSignIn: templates.newSignIn({ at: AT, device: { ip: '192.0.2.1', browser: organisation } }, CONSOLE),
+    applicationConnected: templates.applicationConnected(
+      { name: organisation, host: 'tool.example', redirectHost: 'tool.example', organisation, at: AT },
+      CONSOLE,
+    ),
     invite: templates.invite(
       { organisation, inviter: organisation, role: 'member', expiresAt: AT },
       tokenLink(BASE, 'invite', 'abc'),
