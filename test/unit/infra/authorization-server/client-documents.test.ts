@@ -22,6 +22,7 @@ describe('the fetch of metadata documents', () => {
       stored.set(`${state.model} ${state.id}`, state);
       return Promise.resolve();
     },
+    take: (model: string, id: string) => Promise.resolve(stored.delete(`${model} ${id}`)),
   };
   const clock = new ManualClock('2026-01-01T00:00:00.000Z');
   const fetched = (fetch: GuardedFetch) => documentFetch({ rows, clock, fetch })(ID);
@@ -47,6 +48,7 @@ describe('the fetch of metadata documents', () => {
     await answers(DOCUMENT);
     for (const outage of [
       () => Promise.resolve(new Response('', { status: 502 })),
+      () => Promise.resolve(new Response('', { status: 429 })),
       () => Promise.reject(new Error('connection reset')),
       () =>
         Promise.reject(
@@ -69,6 +71,21 @@ describe('the fetch of metadata documents', () => {
     expect(await rejection(answers([DOCUMENT]))).to.be.an('error');
     expect(await rejection(answers({ ...DOCUMENT, client_name: 'x'.repeat(6_000) }))).to.be.an('error');
   });
+
+  for (const [why, body, init] of [
+    ['is gone', {}, { status: 404 }],
+    ['is gone for ever', {}, { status: 410 }],
+    ['leads elsewhere', {}, { status: 302, headers: { location: '/x' } }],
+    ['has a secret', { ...DOCUMENT, client_secret: 'x' }, {}],
+    ['is no object', [DOCUMENT], {}],
+    ['is too large', { ...DOCUMENT, client_name: 'x'.repeat(6_000) }, {}],
+  ] as const)
+    it(`is not brought back by an outage after a document that ${why}`, async () => {
+      await answers(DOCUMENT);
+      await answers(body, init).catch((error: unknown) => error);
+      const error = new Error('connection reset');
+      expect(await rejection(fetched(() => Promise.reject(error)))).to.equal(error);
+    });
 
   it('throws what the host did when nothing is kept', async () => {
     const error = new Error('connection reset');
