@@ -2,7 +2,7 @@
 import type { Log } from '../../commands/ports/ports.ts';
 
 const SECRET_KEYS = /password|passwd|token|secret|authorization|credential|cookie/i;
-const SECRET_TEXTS = /\bmg[ws]_[A-Za-z0-9]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|:\/\/[^\s/:@]+:[^\s/@]+@/g;
+const SECRET_TEXTS = /\bmg[wsc]_[A-Za-z0-9]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|:\/\/[^\s/:@]+:[^\s/@]+@/g;
 /** Ids are not secrets, even when their names contain such a word. */
 const isSecretKey = (key: string): boolean =>
   SECRET_KEYS.test(key) && !key.endsWith('_id') && !key.endsWith('Id');

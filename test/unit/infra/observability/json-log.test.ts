@@ -54,6 +54,7 @@ describe('createJsonLog', () => {
     const secrets = [
       'mgw_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN',
       'mgs_0123456789abcdef',
+      'mgc_0123456789abcdef',
       'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ1c3JfMSJ9.c2lnbmF0dXJl',
     ];
     for (const secret of secrets) {
