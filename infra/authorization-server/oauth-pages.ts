@@ -37,12 +37,16 @@ ${REQUEST(failure)}`,
   );
 
 /** In place of a redirect to an application that nobody vouches for: the person sees where it would lead. */
-export const leavingPage = (to: string, failure: OAuthFailure): string =>
-  page(
+export function leavingPage(to: string, failure: OAuthFailure): string {
+  const { host, protocol } = new URL(to);
+  // An address of a private scheme, such as `com.example.app:/callback`, has no host.
+  const place = escaped(host === '' ? protocol : host);
+  return page(
     'refused',
     'The application could not be connected',
     `<p><bdi>${escaped(failure.description)}</bdi></p>
-<p>Nothing was connected. The application asks you to return to <strong><bdi>${escaped(new URL(to).host)}</bdi></strong>. If you did not expect that, close this page.</p>
-<p><a href="${escaped(to)}" rel="noreferrer">Return to <bdi>${escaped(new URL(to).host)}</bdi></a></p>
+<p>Nothing was connected. The application asks you to return to <strong><bdi>${place}</bdi></strong>. If you did not expect that, close this page.</p>
+<p><a href="${escaped(to)}" rel="noreferrer">Return to <bdi>${place}</bdi></a></p>
 ${REQUEST(failure)}`,
   );
+}
