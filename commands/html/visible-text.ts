@@ -97,5 +97,12 @@ export const asHtml = (pieces: readonly Piece[]): string =>
     .map(({ text, isMark }) => (isMark ? `<span class="mark">${escapeText(text)}</span>` : escapeText(text)))
     .join('');
 
+const UNSEEN = new RegExp(`(?:${INVISIBLE.source})+`, 'gu');
+const PILES = new RegExp(PILED.source, 'gu');
+
+/** The text without what cannot be seen: a space in the place of each run of it, and four marks of a pile. */
+export const withoutInvisible = (text: string): string =>
+  text.replaceAll(UNSEEN, ' ').replaceAll(PILES, (pile) => Array.from(pile).slice(0, 4).join(''));
+
 /** A text of one line with everything in it made visible. */
 export const visible = (text: string): string => asText(visiblePieces(text));

@@ -78,6 +78,7 @@ export const decideAuthorizationRequest = defineCapability<Input, Decided>({
   handle: async (input, context) => {
     const request = await requestOf(context, input);
     if (input.decision === 'deny') return await settle(context, request, null);
+    if (request.decision === 'denied') throw decidedOtherwise();
     const orgId = context.caller.org.id;
     const id = uuidToId('oag', uuidV5('oauth_grant', orgId, request.id));
     const terms = termsOf(context, request, input);
@@ -145,6 +146,12 @@ export const offeredScopes = (
     caller.scopes.has(scope),
   );
 
+const decidedOtherwise = (): GatewayError =>
+  new GatewayError(
+    'conflict',
+    'This request was decided otherwise, or it is over; begin again in the application.',
+  );
+
 async function settle(
   { ports, caller }: Context,
   request: AuthorizationRequest,
@@ -156,11 +163,7 @@ async function settle(
       ? { allowed: false }
       : { allowed: true, userId: caller.principal.id, grantId: grant.id, scopes: grant.scopes },
   );
-  if (redirectTo === null)
-    throw new GatewayError(
-      'conflict',
-      'This request was decided otherwise, or it is over; begin again in the application.',
-    );
+  if (redirectTo === null) throw decidedOtherwise();
   return { redirect_to: redirectTo, connected_application_id: grant?.id ?? null };
 }
 

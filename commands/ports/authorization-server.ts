@@ -8,6 +8,7 @@ export interface AuthorizationRequest {
   readonly client: AskingClient;
   /** What it asks for, of what an application may hold; everything when it named nothing. */
   readonly scopes: readonly Scope[];
+  readonly decision: 'none' | 'allowed' | 'denied';
 }
 
 /** An application as it describes itself. */
@@ -33,7 +34,7 @@ export type AuthorizationDecision =
 export interface AuthorizationRequests {
   /**
    * The request that a consent token names. The token is given only to the browser in which the request arrived. Null when it is
-   * unknown, over, or answered otherwise. Throws `store_unavailable`.
+   * unknown or over, and when its application or redirect is gone. Throws `store_unavailable`.
    */
   find(consentToken: string): Promise<AuthorizationRequest | null>;
   /**

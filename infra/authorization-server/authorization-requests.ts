@@ -6,9 +6,11 @@ import type {
   AuthorizationRequest,
   AuthorizationRequests,
 } from '../../commands/ports/authorization-server.ts';
-import type { DirectoryState, OAuthClientKind } from '../../commands/ports/directory.ts';
+import type { DirectoryState, OAuthClientEntry, OAuthClientKind } from '../../commands/ports/directory.ts';
 import type { Ids } from '../../commands/ports/ports.ts';
+import { withoutInvisible } from '../../commands/html/visible-text.ts';
 import { GRANTABLE_SCOPES } from '../../commands/oauth/oauth-grant.ts';
+import type { Scope } from '../../commands/values/scopes.ts';
 import { sha256, type StatePayload, type StateRows } from './state-rows.ts';
 
 export interface AuthorizationRequestsOptions {
@@ -21,6 +23,8 @@ export interface AuthorizationRequestsOptions {
 interface Interaction extends StatePayload {
   readonly returnTo: string;
   readonly params: Readonly<Record<string, string>>;
+  /** Absent until it is decided. */
+  readonly result?: StatePayload;
 }
 
 const FORM = /^([\w-]{16,64})\.([0-9a-f]{64})$/;
@@ -50,25 +54,41 @@ export async function wasDecidedHere(rows: StateRows, requestId: string, proof: 
   return row?.decidedHash?.equals(sha256(proof)) === true;
 }
 
+/** Nothing counts of what a deleted organisation says of applications. */
+export const isOfLiveOrg = ({ organisations }: DirectoryState, { orgId }: OAuthClientEntry): boolean => {
+  const org = organisations.get(orgId);
+  return org?.eraseAt === null && !org.isErased;
+};
+
+/** Null for one that no organisation registered. */
+export function registeredClient(state: DirectoryState, clientId: string): OAuthClientEntry | null {
+  const entry = state.oauthClients.get(clientId);
+  return entry?.isRegistered === true && isOfLiveOrg(state, entry) ? entry : null;
+}
+
 export function kindOf(state: DirectoryState, clientId: string): OAuthClientKind {
   if (clientId.startsWith('https://')) return 'document';
-  return state.oauthClients.get(clientId)?.isRegistered === true ? 'registered' : 'dynamic';
+  return registeredClient(state, clientId) === null ? 'dynamic' : 'registered';
+}
+
+/** What an application asks for, of what it may hold: everything only when it names nothing at all. */
+export function askedScopes(scope = ''): readonly Scope[] {
+  const named = scope.split(' ').filter((each) => each !== '');
+  return named.length === 0 ? GRANTABLE_SCOPES : GRANTABLE_SCOPES.filter((each) => named.includes(each));
 }
 
 export function createAuthorizationRequests(options: AuthorizationRequestsOptions): AuthorizationRequests {
   const { rows, ids, directory } = options;
-  const describe = async (id: string, { params }: Interaction): Promise<AuthorizationRequest | null> => {
-    const { client_id = '', redirect_uri = '', scope = '' } = params;
-    if (await isGone(options, client_id)) return null;
-    const asked = scope.split(' ');
-    const named = GRANTABLE_SCOPES.filter((each) => asked.includes(each));
+  const describe = async (id: string, asked: Interaction): Promise<AuthorizationRequest | null> => {
+    const { client_id = '', redirect_uri = '', scope } = asked.params;
+    if (await isGone(options, { clientId: client_id, redirectUri: redirect_uri })) return null;
     const client: AskingClient = {
       id: client_id,
       kind: kindOf(directory.state, client_id),
       name: await nameOf(options, client_id),
       redirectUri: redirect_uri,
     };
-    return { id, client, scopes: named.length > 0 ? named : GRANTABLE_SCOPES };
+    return { id, client, scopes: askedScopes(scope), decision: decisionOf(asked) };
   };
   return {
     find: async (token) => {
@@ -91,6 +111,11 @@ export function createAuthorizationRequests(options: AuthorizationRequestsOption
   };
 }
 
+const decisionOf = ({ result }: Interaction): AuthorizationRequest['decision'] => {
+  if (result === undefined) return 'none';
+  return 'error' in result ? 'denied' : 'allowed';
+};
+
 const isSame = (a: StatePayload, b: StatePayload): boolean =>
   JSON.stringify(a['result']) === JSON.stringify(b['result']);
 
@@ -106,12 +131,26 @@ function resultOf({ params }: Interaction, decision: AuthorizationDecision): Sta
   };
 }
 
-/** True for an application that was deleted after it had asked: it is in neither place. */
-const isGone = async (
+/** True for an application that was deleted after it had asked, and for a redirect that its organisation removed. */
+async function isGone(
   { rows, directory }: AuthorizationRequestsOptions,
-  clientId: string,
-): Promise<boolean> =>
-  kindOf(directory.state, clientId) === 'dynamic' && (await rows.find('Client', clientId)) === null;
+  { clientId, redirectUri }: { readonly clientId: string; readonly redirectUri: string },
+): Promise<boolean> {
+  const registered = registeredClient(directory.state, clientId);
+  if (registered !== null) {
+    const asked = withoutLoopbackPort(redirectUri);
+    return !registered.redirectUris.some((each) => withoutLoopbackPort(each) === asked);
+  }
+  return kindOf(directory.state, clientId) === 'dynamic' && (await rows.find('Client', clientId)) === null;
+}
+
+/** Redirects to the person's own machine may have any port (RFC 8252 7.3); no other has plain HTTP. */
+function withoutLoopbackPort(redirectUri: string): string {
+  const url = URL.parse(redirectUri);
+  if (url?.protocol !== 'http:') return redirectUri;
+  url.port = '';
+  return url.href;
+}
 
 const MOST_NAME_CHARS = 100;
 
@@ -126,13 +165,9 @@ async function nameOf(
   return oneLine((await rows.find(model, clientId))?.payload['client_name']);
 }
 
-/** Without control, format and direction characters, so that it cannot pretend to be something else on the page. */
+/** Without what cannot be seen, so that it cannot pretend to be something else on the page. */
 export function oneLine(text: unknown): string | null {
   if (typeof text !== 'string') return null;
-  const plain = text
-    .toWellFormed()
-    .replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/\s+/gu, ' ')
-    .trim();
+  const plain = withoutInvisible(text).replace(/\s+/gu, ' ').trim();
   return plain === '' ? null : Array.from(plain).slice(0, MOST_NAME_CHARS).join('');
 }

@@ -2,7 +2,7 @@
  * The metadata of applications that nobody here registered (RFC 7591 2, client ID metadata documents): what is taken from it
  * is picked, so that no other field reaches the library.
  */
-import { isLoopbackHost } from '../../commands/oauth/redirect-uri.ts';
+import { whyNotRedirect } from '../../commands/oauth/redirect-uri.ts';
 import { oneLine } from './authorization-requests.ts';
 
 type Given = Readonly<Record<string, unknown>>;
@@ -65,12 +65,9 @@ export function isDocumentAddress(text: string): boolean {
   return url.pathname !== '/' && !/^\[|^[\d.]+$/.test(url.hostname);
 }
 
-/** HTTPS, or HTTP to the person's own machine. */
-function isRedirect(text: unknown): text is string {
-  const url = addressIn(text);
-  if (url === null || hasMore(url)) return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname));
-}
+/** As for a registered application, but no private scheme: anybody could claim that of another application. */
+const isRedirect = (text: unknown): text is string =>
+  /^https?:$/.test(addressIn(text)?.protocol ?? '') && whyNotRedirect(text as string) === null;
 
 /** A fragment, or a name and password. */
 const hasMore = ({ hash, username, password }: URL): boolean => `${hash}${username}${password}` !== '';

@@ -4,6 +4,7 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Clients } from '../../read-api/http/clients.ts';
 import { PAGE_HEADERS } from '../../read-api/http/provider-page.ts';
+import { isOfLiveOrg } from './authorization-requests.ts';
 import { failurePage, leavingPage } from './oauth-pages.ts';
 
 export interface AnswerOptions {
@@ -54,13 +55,13 @@ function holdRedirect({ ports, consentPages }: AnswerOptions, ctx: Context): voi
 }
 
 /** Where anybody may set up an organisation, its word is worth nothing to others. */
-const isVouchedFor = (
+export const isVouchedFor = (
   { directory: { state }, server }: Pick<Ports, 'directory' | 'server'>,
   id: string | undefined,
 ): boolean =>
   server.signUp !== 'open' &&
   id !== undefined &&
-  [...state.oauthClients.values()].some(({ clientId }) => clientId === id);
+  [...state.oauthClients.values()].some((entry) => entry.clientId === id && isOfLiveOrg(state, entry));
 
 const requestIdOf = ({ res }: Pick<Context, 'res'>): string => String(res.getHeader('Request-Id'));
 

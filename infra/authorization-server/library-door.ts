@@ -4,12 +4,12 @@ import type Provider from 'oidc-provider';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { Clients } from '../../read-api/http/clients.ts';
+import { pathOf } from '../../read-api/http/oauth-metadata.ts';
 import { PUBLIC_BODY_BYTES } from '../../read-api/http/public-face.ts';
 import { readBody } from '../../read-api/http/request-body.ts';
 import { wasDecidedHere } from './authorization-requests.ts';
 import { pickMetadata } from './client-metadata.ts';
 import { RESUME_COOKIE } from './library-answers.ts';
-import { basePathOf } from './provider.ts';
 import type { StateRows } from './state-rows.ts';
 
 export interface LibraryDoorOptions {
@@ -95,7 +95,7 @@ export class LibraryDoor {
   async #pass(request: Request, response: Response, url: string): Promise<void> {
     const { protocol, host } = this.#base;
     request.url = url;
-    request.originalUrl = `${basePathOf(this.#base.href)}/oauth${url}`;
+    request.originalUrl = `${pathOf(this.#base.href)}/oauth${url}`;
     request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     request.headers['x-forwarded-host'] = host;
     await this.#answer(request, response);

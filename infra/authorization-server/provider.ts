@@ -2,7 +2,7 @@
  * The configuration of oidc-provider: OAuth 2.1 for public and confidential clients, with codes, PKCE and rotated refresh
  * tokens for one resource. What is not needed is off.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import Provider, {
   type Configuration,
@@ -13,8 +13,10 @@ import Provider, {
 import { GRANTABLE_SCOPES } from '../../commands/oauth/oauth-grant.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { Clients } from '../../read-api/http/clients.ts';
+import { pathOf } from '../../read-api/http/oauth-metadata.ts';
 import type { GuardedFetch } from '../oauth/guarded-fetch.ts';
 import type { SigningKey } from '../security/vault.ts';
+import { askedScopes } from './authorization-requests.ts';
 import { MOST_DOCUMENT_BYTES } from './client-documents.ts';
 import { isDocumentAddress } from './client-metadata.ts';
 import { mindAnswer, RESUME_COOKIE, sendPage } from './library-answers.ts';
@@ -22,7 +24,7 @@ import { failurePage } from './oauth-pages.ts';
 import { outageTold, storedModels, type StoredModelsOptions } from './stored-models.ts';
 
 export interface ProviderOptions extends StoredModelsOptions {
-  readonly ports: Pick<Ports, 'attempts' | 'directory' | 'ids' | 'log' | 'personal' | 'server'>;
+  readonly ports: Pick<Ports, 'attempts' | 'directory' | 'ids' | 'log' | 'personal' | 'server' | 'tokens'>;
   readonly signingKey: SigningKey;
   /** Fetches metadata documents (`client-documents.ts`). */
   readonly fetch: GuardedFetch;
@@ -37,9 +39,6 @@ const INTERACTION_SECONDS = 10 * 60;
 const HOUR_SECONDS = 60 * 60;
 
 const off = { enabled: false };
-
-/** `BASE_URL` without a slash at its end: a path below it, or nothing. */
-export const basePathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '');
 
 /** The provider, without routes of its own in the gateway (`oauth-router.ts`). */
 export function createProvider(options: ProviderOptions): Provider {
@@ -59,7 +58,7 @@ export function createProvider(options: ProviderOptions): Provider {
       jwks: '/jwks',
     },
     cookies: {
-      short: { httpOnly: true, sameSite: 'lax', path: `${basePathOf(baseUrl)}/oauth` },
+      short: { httpOnly: true, sameSite: 'lax', path: `${pathOf(baseUrl)}/oauth` },
       names: { session: '_none', interaction: '_interaction', resume: RESUME_COOKIE },
     },
     // The grant that the person just gave; an earlier one of the same application is another connection.
@@ -83,7 +82,7 @@ export function createProvider(options: ProviderOptions): Provider {
     features: features(options, clients),
   });
   provider.proxy = true;
-  provider.Client.prototype.compareClientSecret = matchesHash;
+  provider.Client.prototype.compareClientSecret = matchesHash(ports.tokens);
   noteProblems(provider, ports.log);
   provider.use(async (ctx, next) => {
     await next();
@@ -140,7 +139,12 @@ const clientRules = ({ fetch }: ProviderOptions): Configuration => ({
 /** Every request is decided by a person. `login` and `select_account` may be asked for, and change nothing: the console signs in. */
 function consentPolicy(): interactionPolicy.Prompt[] {
   const { Prompt, Check } = interactionPolicy;
-  const decided = new Check('decision_needed', 'a person has to decide', 'consent_required', ({ oidc }) => {
+  const decided = new Check('decision_needed', 'a person has to decide', 'consent_required', (ctx) => {
+    const { oidc } = ctx;
+    requireGrantable(ctx.query['scope']);
+    // An organisation may have removed it since the request arrived. Nothing is sent there then.
+    if (oidc.client?.redirectUriAllowed(String(oidc.params?.['redirect_uri'])) !== true)
+      throw new errors.InvalidRedirectUri();
     const id = oidc.result?.consent?.grantId;
     if (id === undefined) return Check.REQUEST_PROMPT;
     const isLive = oidc.account !== undefined && oidc.entities.Grant?.jti === id;
@@ -152,6 +156,12 @@ function consentPolicy(): interactionPolicy.Prompt[] {
     new Prompt({ name: 'select_account', requestable: true }),
     new Prompt({ name: 'consent', requestable: true }, decided),
   ];
+}
+
+/** As it arrives: the library removes `offline_access`. */
+function requireGrantable(scope: unknown): void {
+  if (typeof scope === 'string' && askedScopes(scope).length === 0)
+    throw new errors.InvalidScope('No application may hold what was asked for.', scope);
 }
 
 function features(
@@ -209,11 +219,13 @@ function features(
 }
 
 /** The client's secret is kept as its SHA-256. */
-function matchesHash(this: { readonly clientSecret?: string }, given: string): boolean {
-  const hash = createHash('sha256').update(given).digest('hex');
-  const stored = this.clientSecret ?? '';
-  return stored.length === hash.length && timingSafeEqual(Buffer.from(stored), Buffer.from(hash));
-}
+const matchesHash = (tokens: Ports['tokens']) =>
+  function (this: { readonly clientSecret?: string }, given: string): boolean {
+    const hash = tokens.hashClientSecret(given);
+    const stored = this.clientSecret;
+    if (hash === null || stored === undefined) return false;
+    return stored.length === hash.length && timingSafeEqual(Buffer.from(stored), Buffer.from(hash));
+  };
 
 function noteProblems(provider: Provider, log: Ports['log']): void {
   const refused = (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): void => {

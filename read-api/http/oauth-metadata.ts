@@ -19,7 +19,7 @@ const SERVER = 'oauth-authorization-server';
 const CACHED = 'public, max-age=300';
 
 /** The path of `BASE_URL`, without a slash at its end. */
-const pathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '');
+export const pathOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/$/, '');
 
 /** The address of the metadata of `/mcp`: the well-known part is inserted before the path (RFC 9728 3.1). */
 export const resourceMetadataUrl = (baseUrl: string): string =>

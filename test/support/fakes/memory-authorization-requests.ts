@@ -7,13 +7,17 @@ import type {
 
 export class MemoryAuthorizationRequests implements AuthorizationRequests {
   /** By consent token. */
-  readonly waiting = new Map<string, AuthorizationRequest>();
+  readonly waiting = new Map<string, Omit<AuthorizationRequest, 'decision'>>();
   /** By id of the request. */
   readonly decisions = new Map<string, AuthorizationDecision>();
   readonly forgotten: string[] = [];
 
   find(consentToken: string): Promise<AuthorizationRequest | null> {
-    return Promise.resolve(this.waiting.get(consentToken) ?? null);
+    const waiting = this.waiting.get(consentToken);
+    if (!waiting) return Promise.resolve(null);
+    const decided = this.decisions.get(waiting.id);
+    const decision = decided ? (decided.allowed ? 'allowed' : 'denied') : 'none';
+    return Promise.resolve({ ...waiting, decision });
   }
 
   decide(requestId: string, decision: AuthorizationDecision): Promise<string | null> {

@@ -88,6 +88,7 @@ describe('a request of an application', () => {
     const denied = await world.allow(token, { decision: 'deny', scopes: undefined, mailbox_ids: undefined });
     expect(denied.connected_application_id).to.equal(null);
     expect([...world.requests.decisions.values()]).to.deep.equal([{ allowed: false }]);
+    expect(await rejection(world.allow(token))).to.include({ code: 'conflict' });
     expect(grantEvents()).to.deep.equal([]);
   });
 

@@ -85,9 +85,20 @@ describe('a change of OAuth that is interrupted or overtaken', () => {
   });
 
   it('leaves no connection when the request was refused meanwhile', async () => {
+    const { ports, orgId } = world.people;
     const token = world.ask();
-    world.requests.decisions.set(`request-${token}`, { allowed: false });
-    expect(await rejection(world.allow(token))).to.include({ code: 'conflict' });
+    const overtaken = aroundAppends(
+      ports,
+      (stream) => {
+        if (stream.startsWith('oauthGrant-'))
+          world.requests.decisions.set(`request-${token}`, { allowed: false });
+        return Promise.resolve();
+      },
+      () => Promise.resolve(),
+    );
+    const input = { consent_token: token, org_id: orgId, decision: 'allow', ...ALLOWED };
+    const allowing = invokeWith(overtaken, decideAuthorizationRequest, input);
+    expect(await rejection(allowing)).to.include({ code: 'conflict' });
     expect(grants()).to.have.length(1);
     expect(live()).to.deep.equal([]);
     expect(world.requests.forgotten).to.deep.equal(grants().map(({ id }) => id));

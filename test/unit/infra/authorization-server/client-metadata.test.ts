@@ -36,6 +36,14 @@ describe('the metadata of an application that nobody registered', () => {
     });
   });
 
+  it('has no name of invisible letters, and none that overlaps its neighbours', () => {
+    const nameOf = (client_name: string) => pickMetadata({ client_name, redirect_uris: [] }).client_name;
+    for (const blank of ['\u3164', '\u115f', '\u2800', '\u3164 \u2800\u200b'])
+      expect(nameOf(blank), encodeURIComponent(blank)).to.equal(undefined);
+    expect(nameOf('Tool\u3164\u3164box')).to.equal('Tool box');
+    expect(nameOf(`e${'\u0301'.repeat(50)}!`)).to.equal(`e${'\u0301'.repeat(4)}!`);
+  });
+
   it('has redirects to HTTPS and to the own machine only, at most ten', () => {
     const kept = [
       'https://a.example/cb',
@@ -44,7 +52,7 @@ describe('the metadata of an application that nobody registered', () => {
       'http://[::1]/cb',
     ];
     const dropped = [
-      'http://a.example/cb', 'javascript:alert(1)', 'tool://cb', 'https://a.example/cb#part', 'https://u:p@a.example/cb', 'cb', 7,
+      'http://a.example/cb', 'javascript:alert(1)', 'tool://cb', 'com.example.tool:/cb', 'https://a.example/cb#', 'https://a.example/cb#part', 'https://u:p@a.example/cb', 'cb', 7,
       'http://localhost.a.example/cb', `https://a.example/${'x'.repeat(2_000)}`,
     ]; // prettier-ignore
     expect(pickMetadata({ redirect_uris: [...dropped, ...kept] }).redirect_uris).to.deep.equal(kept);
