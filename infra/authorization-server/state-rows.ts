@@ -37,10 +37,18 @@ export interface Succession {
   readonly next: NewState & { readonly grantId: string; readonly rotation: number };
 }
 
+/** Why a code or refresh token has no successor: its grant must end. */
+export type Reuse = 'code_reused' | 'refresh_token_reused';
+
 interface StoredRow extends Row {
   readonly sealed: Buffer;
   readonly decided_sha256: Buffer | null;
   readonly consumed_at: Date | null;
+}
+
+interface LockedRow extends Row {
+  readonly rotation: number;
+  readonly is_used: boolean;
 }
 
 export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
@@ -97,25 +105,28 @@ export class StateRows {
   }
 
   /**
-   * Consumes a code or a whole generation of refresh tokens and stores the next one: both or neither. False when the code was
-   * consumed before.
+   * Consumes a code or a whole generation of refresh tokens and stores the next one: both or neither. Null when it is done. It is
+   * not for a code that was consumed before, and for a refresh token whose successor was used: its answer was not lost.
    */
-  async succeed({ from, next }: Succession): Promise<boolean> {
+  async succeed({ from, next }: Succession): Promise<Reuse | null> {
     const now = this.#clock.now();
     return await this.#sql.transaction(async (sql) => {
       if (from.model === 'AuthorizationCode') {
-        if ((await sql.query(CONSUME_CODE, [sha256(from.id), now])).length === 0) return false;
+        if ((await sql.query(CONSUME_CODE, [sha256(from.id), now])).length === 0) return 'code_reused';
       } else {
+        const locked = await sql.query<LockedRow>(LOCK_TOKENS, [next.grantId]);
+        if (locked.some(({ rotation, is_used: isUsed }) => isUsed && rotation >= next.rotation))
+          return 'refresh_token_reused';
         await sql.query(CONSUME_GENERATION, [next.grantId, next.rotation - 1, now]);
       }
       await this.#insert(sql, next);
-      return true;
+      return null;
     });
   }
 
   /** Removes every code and refresh token of the grants. */
   async forgetGrants(grantIds: readonly string[]): Promise<void> {
-    await this.#sql.query('delete from vault.oauth_state where grant_id = any($1::text[])', [grantIds]);
+    await forgetGrants(this.#sql, grantIds);
   }
 
   /** From now on it has no end. */
@@ -131,6 +142,17 @@ export class StateRows {
     const sealed = this.#seal(model, id, payload);
     await sql.query(INSERT, [model, sha256(id), sealed, grantId ?? null, rotation ?? null, expiresAt]);
   }
+}
+
+/** Removes every code and refresh token of the grants. */
+export async function forgetGrants(sql: Sql, grantIds: readonly string[]): Promise<void> {
+  await sql.query('delete from vault.oauth_state where grant_id = any($1::text[])', [grantIds]);
+}
+
+/** The grants of which something is kept. */
+export async function keptGrants(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql.query<{ readonly grant_id: string }>(KEPT_GRANTS);
+  return rows.map(({ grant_id: id }) => id);
 }
 
 /** Removes what is over. */
@@ -152,7 +174,11 @@ const DECIDE = `update vault.oauth_state set sealed = $2, decided_sha256 = $3
 const KEEP = 'update vault.oauth_state set expires_at = null where model = $1 and id_sha256 = $2';
 const CONSUME_CODE = `update vault.oauth_state set consumed_at = $2
   where model = 'AuthorizationCode' and id_sha256 = $1 and consumed_at is null returning 1`;
+/** Of two that use tokens of a grant at once, the second waits, and sees what the first did. */
+const LOCK_TOKENS = `select rotation, consumed_at is not null as is_used from vault.oauth_state
+  where model = 'RefreshToken' and grant_id = $1 order by id_sha256 for update`;
 /** Also the tokens that a repeat within the grace made from the same one: the first that is used ages its siblings. */
 const CONSUME_GENERATION = `update vault.oauth_state set consumed_at = coalesce(consumed_at, $3)
   where model = 'RefreshToken' and grant_id = $1 and rotation <= $2`;
+const KEPT_GRANTS = 'select distinct grant_id from vault.oauth_state where grant_id is not null';
 const SWEEP = 'delete from vault.oauth_state where expires_at <= $1 or consumed_at <= $2';

@@ -7,7 +7,7 @@ import type { GrantEnd } from '../../commands/oauth/oauth-grant.ts';
 import type { OAuthClientEntry, OAuthGrantEntry } from '../../commands/ports/directory.ts';
 import type { Clock, Ports } from '../../commands/ports/ports.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
-import { kindOf } from './authorization-requests.ts';
+import { kindOf, registeredClient } from './authorization-requests.ts';
 import type { AtRequest, GrantRecords } from './grant-records.ts';
 import type { Predecessor, StateRow, StateRows } from './state-rows.ts';
 
@@ -20,7 +20,7 @@ export interface StoredModelsOptions {
   readonly resource: string;
 }
 
-/** A refresh token may be used again for this long: its answer may have been lost (`contract.md` 18). */
+/** A refresh token may be used again for this long, unless what follows it was used: its answer may have been lost. */
 const GRACE_MS = 30_000;
 /** A client that registered itself and was never allowed anything is forgotten. */
 const UNUSED_CLIENT_MS = 30 * 24 * 60 * 60_000;
@@ -166,9 +166,10 @@ class Tokens {
     await records.rotated(grant, rotations, atRequest(ctx));
     const expiresAt = endAfter(clock, seconds);
     const next = { model: 'RefreshToken', id, payload: { ...payload }, expiresAt } as const;
-    if (await rows.succeed({ from, next: { ...next, grantId, rotation: rotations } })) return;
-    await endGrant(this.#options, grantId, 'code_reused', ctx);
-    throw new errors.InvalidGrant('authorization code already consumed');
+    const reuse = await rows.succeed({ from, next: { ...next, grantId, rotation: rotations } });
+    if (reuse === null) return;
+    await endGrant(this.#options, grantId, reuse, ctx);
+    throw new errors.InvalidGrant('what follows it was used already');
   }
 }
 
@@ -214,8 +215,8 @@ const grantPayload = (grant: OAuthGrantEntry, resource: string): AdapterPayload 
 
 const clients = ({ rows, records, directory, clock }: StoredModelsOptions): Partial<Adapter> => ({
   find: async (id) => {
-    const entry = directory.state.oauthClients.get(id);
-    if (entry) return entry.isRegistered ? clientMetadata(entry) : undefined;
+    const registered = registeredClient(directory.state, id);
+    if (registered !== null) return clientMetadata(registered);
     return payloadOf(await rows.find('Client', id));
   },
   upsert: async (id, payload) => {

@@ -16,8 +16,6 @@ import {
 import { ShiftedClock } from '../../../support/fakes/shifted-clock.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-const SECRET = 'mgc_a-secret-that-is-long-enough-for-a-client';
-
 describe('The authorization server refuses', () => {
   const clock = new ShiftedClock();
   let gateway: TestGateway;
@@ -249,19 +247,20 @@ describe('The authorization server refuses', () => {
     });
 
     it('a confidential client without its secret, and takes it in both ways', async () => {
-      const client = await registeredClient(SECRET);
+      const { token: secret } = ports().tokens.newClientSecret(ownerOf(gateway).orgId);
+      const client = await registeredClient(secret);
       const without = await client.exchange((await code(client)).code);
       expect([without.status, without.json.error]).to.deep.equal([401, 'invalid_client']);
-      const wrong = await client.exchange((await code(client)).code, { client_secret: `${SECRET}x` });
+      const wrong = await client.exchange((await code(client)).code, { client_secret: `${secret}x` });
       expect([wrong.status, wrong.json.error]).to.deep.equal([401, 'invalid_client']);
-      const hash = createHash('sha256').update(SECRET).digest('hex');
+      const hash = createHash('sha256').update(secret).digest('hex');
       expect((await client.exchange((await code(client)).code, { client_secret: hash })).status).to.equal(
         401,
       );
-      expect((await client.exchange((await code(client)).code, { client_secret: SECRET })).status).to.equal(
+      expect((await client.exchange((await code(client)).code, { client_secret: secret })).status).to.equal(
         200,
       );
-      const basic = Buffer.from(`${client.clientId}:${SECRET}`).toString('base64');
+      const basic = Buffer.from(`${client.clientId}:${secret}`).toString('base64');
       const { status } = await client.exchange(
         (await code(client)).code,
         {},

@@ -1,5 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
+import type { Directory } from '../../../../commands/ports/directory.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import {
   type NewState,
@@ -7,6 +8,7 @@ import {
   StateRows,
   sweepState,
 } from '../../../../infra/authorization-server/state-rows.ts';
+import { forgetEnded } from '../../../../infra/background/oauth-state-sweeper.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
@@ -79,7 +81,8 @@ describe('the rows of the authorization server', () => {
         }),
       ),
     );
-    expect(asked.filter(Boolean)).to.have.length(1);
+    expect(asked.filter((reuse) => reuse === null)).to.have.length(1);
+    expect(asked.filter((reuse) => reuse === 'code_reused')).to.have.length(7);
     const stored = await sql.query("select 1 from vault.oauth_state where model = 'RefreshToken'");
     expect(stored).to.have.length(1);
     expect((await rows.find('AuthorizationCode', 'c'))?.consumedAt).not.to.equal(null);
@@ -89,12 +92,12 @@ describe('the rows of the authorization server', () => {
     await rows.put(refreshToken('r0', 0));
     const follow = (from: string, next: string, rotation: number) =>
       rows.succeed({ from: { model: 'RefreshToken', id: from }, next: refreshToken(next, rotation) });
-    expect(await follow('r0', 'r1', 1)).to.equal(true);
+    expect(await follow('r0', 'r1', 1)).to.equal(null);
     const first = clock.now().toISOString();
     expect(await consumedAt('r0')).to.equal(first);
     clock.advance(10_000);
     // The answer was lost: the same token again.
-    expect(await follow('r0', 'r1-again', 1)).to.equal(true);
+    expect(await follow('r0', 'r1-again', 1)).to.equal(null);
     expect(await consumedAt('r0')).to.equal(first);
     expect(await consumedAt('r1')).to.equal(null);
     clock.advance(10_000);
@@ -102,6 +105,43 @@ describe('the rows of the authorization server', () => {
     expect(await consumedAt('r1')).to.equal(clock.now().toISOString());
     expect(await consumedAt('r1-again')).to.equal(clock.now().toISOString());
     expect(await consumedAt('r2')).to.equal(null);
+  });
+
+  it('follow no token whose successor was used, however soon and however many ask at once', async () => {
+    await rows.put(refreshToken('r0', 0));
+    const follow = (from: string, next: string, rotation: number) =>
+      rows.succeed({ from: { model: 'RefreshToken', id: from }, next: refreshToken(next, rotation) });
+    expect(await follow('r0', 'r1', 1)).to.equal(null);
+    expect(await follow('r1', 'r2', 2)).to.equal(null);
+    expect(await follow('r0', 'r1-again', 1)).to.equal('refresh_token_reused');
+    expect(await rows.find('RefreshToken', 'r1-again')).to.equal(null);
+    expect(await consumedAt('r2')).to.equal(null);
+    const asked = await Promise.all([follow('r2', 'r3', 3), follow('r1', 'r2-again', 2)]);
+    // Whichever is first: after the use of the second generation, none of it can be used beside the third.
+    const again = await rows.find('RefreshToken', 'r2-again');
+    if (asked[1] === null) expect(again?.consumedAt).not.to.equal(null);
+    else expect([asked[1], again]).to.deep.equal(['refresh_token_reused', null]);
+  });
+
+  it('of a grant that has ended or never began are swept, when rights are known', async () => {
+    await rows.put(code('c'));
+    await rows.put(refreshToken('r', 0));
+    await rows.put({ ...refreshToken('ended', 0), grantId: 'oag_2' });
+    await rows.put({ ...refreshToken('absent', 0), grantId: 'oag_3' });
+    await rows.put({ model: 'Client', id: 'oac_1', payload: {}, expiresAt: null });
+    const count = async () => (await sql.query('select 1 from vault.oauth_state')).length;
+    const oauthGrants = new Map([
+      ['oag_1', { revokedAt: null }],
+      ['oag_2', { revokedAt: clock.now().toISOString() }],
+    ]);
+    const directoryThat = (isCurrent: boolean) =>
+      ({ state: { oauthGrants }, untilCurrent: () => Promise.resolve(isCurrent) }) as unknown as Directory;
+    await forgetEnded({ sql, directory: directoryThat(false) });
+    expect(await count()).to.equal(5);
+    await forgetEnded({ sql, directory: directoryThat(true) });
+    expect(await count()).to.equal(3);
+    expect(await rows.find('RefreshToken', 'r')).not.to.equal(null);
+    expect(await rows.find('AuthorizationCode', 'c')).not.to.equal(null);
   });
 
   it('are decided once, and keep the decision', async () => {
