@@ -20,6 +20,7 @@ import { ActionsManifest, Manifest, SendManifest } from '../../commands/operatio
 import { Action } from '../../commands/messages/actions.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
+import { Application, ConnectedApplication, OAuthClient } from '../../commands/oauth/application-payload.ts';
 import { Agent } from '../../commands/organisation/add-agent.ts';
 import { Invite } from '../../commands/organisation/manage-invites.ts';
 import { Token } from '../../commands/organisation/manage-tokens.ts';
@@ -80,6 +81,7 @@ const REQUESTS: Named = {
 const ANSWERS: Named = {
   ActionsManifest,
   Agent,
+  Application,
   Approval,
   ApprovalConfirmation: Confirmation,
   ApprovalEnd: ListedApproval.shape.invalidated.unwrap(),
@@ -94,6 +96,7 @@ const ANSWERS: Named = {
   AuditActor: AuditLine.shape.actor,
   AuditLine,
   Body,
+  ConnectedApplication,
   Delivery,
   DeliveryPayload: Delivery.shape.payload,
   Draft,
@@ -113,6 +116,7 @@ const ANSWERS: Named = {
   Member,
   MemberConsequences: Member.shape.consequences,
   Message,
+  OAuthClient,
   Operation,
   OperationCounts: Summary,
   OperationError: Operation.shape.error.unwrap(),

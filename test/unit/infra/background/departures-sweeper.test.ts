@@ -27,7 +27,7 @@ describe('departuresSweeper', () => {
     const empty = new Map();
     const state = {
       ...{ organisations: empty, people: empty, members: empty, userIdsByOrg: empty, orgIdsByUser: empty },
-      ...{ sessions: empty, tokens, agents: empty, grants: empty, invites: empty },
+      ...{ sessions: empty, tokens, oauthGrants: empty, agents: empty, grants: empty, invites: empty },
       get mailboxes() {
         scans += 1;
         return empty;
