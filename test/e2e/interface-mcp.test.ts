@@ -148,7 +148,7 @@ describe('the MCP interface of the contract', function () {
     expect(refused.status).to.equal(403);
     expect((refused.body as Json).error).to.deep.include({
       code: 'insufficient_scope',
-      details: { required: ['messages:trash'] },
+      details: { required: ['messages:trash'], operation_scopes: ['messages:trash'] },
     });
     await gateway.rest('PATCH', `${grants}/${String(grant.id)}`, { scopes: ['messages:read'] });
     const reading = fresh.filter((name) => name !== 'email_act');
