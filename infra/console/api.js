@@ -116,7 +116,7 @@ async function reachable(act) {
  * @param {AbortSignal} signal
  * @returns {Promise<any>}
  */
-export async function readByCookie(path, signal) {
+export async function readForThisBrowser(path, signal) {
   return await reachable(async () => {
     const response = await fetch(new URL(path, document.baseURI), {
       ...{ signal, cache: 'no-store', credentials: 'same-origin', redirect: 'error' },

@@ -1,5 +1,5 @@
 /** The REST routes of applications that connect by OAuth, with their types (`contract.md` 17, 18). */
-import { all, call, readByCookie } from './api.js';
+import { all, call, readForThisBrowser } from './api.js';
 
 /** @import { AuthorizationDecision, AuthorizationRequest, ConnectedApplication, CreatedOAuthClient, NewOAuthClient, OAuthClient, OAuthClientRule } from './application-payloads.d.ts' */
 
@@ -10,7 +10,7 @@ import { all, call, readByCookie } from './api.js';
  * @returns {Promise<{ consent_token: string }>}
  */
 export const readInteraction = (uid, signal) =>
-  readByCookie(`oauth/authorize/${encodeURIComponent(uid)}/interaction`, signal);
+  readForThisBrowser(`oauth/authorize/${encodeURIComponent(uid)}/interaction`, signal);
 
 /**
  * @param {{ consent_token: string }} body
