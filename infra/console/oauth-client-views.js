@@ -127,7 +127,7 @@ function redirectsField(uris) {
     'redirect_uris',
     'Redirect addresses',
     { spellcheck: 'false', rows: 3 },
-    'One in each line: https, or http://127.0.0.1 for a program on a computer.',
+    'One in each line: https, or http on 127.0.0.1 for a program on a computer.',
   );
   const area = element.querySelector('textarea');
   if (area !== null) area.value = uris.join('\n');
