@@ -15,7 +15,6 @@ import { assertNotPaused, assertSupported, openTargets, type Target } from './pr
 import { runOperation } from './run-operation.ts';
 import { beginCommit } from '../operations/run-commit.ts';
 import { isSameMessage, movedDestinations } from './actions-manifest.ts';
-import { invalidatedBy } from '../operations/revalidate-approval.ts';
 import {
   type CommitKind,
   commitOutcome,
@@ -24,7 +23,7 @@ import {
 } from '../operations/commit-kind.ts';
 import type { ActionsManifest } from '../operations/manifest.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
-import { approvalReply } from '../operations/approval-reply.ts';
+import { approvalReply, invalidatedBy } from '../operations/approval-reply.ts';
 
 type Ready = Committable<ActionsManifest>;
 type Grounded = Pick<Ready, 'access' | 'mailbox' | 'manifest'>;

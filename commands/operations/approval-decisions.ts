@@ -38,7 +38,7 @@ export function castVote(state: OperationState, ballot: Ballot): readonly Operat
     ({ by, content_hash }) => by.id === voterId && content_hash === contentHash,
   );
   if (earlier?.decision === decision) return [];
-  if (!canStillBeDecided(status, approval, ballot)) throw refusedIn(status);
+  if (!canStillBeDecided(status, approval, ballot)) throw refusedIn(status, approval);
   if (earlier) throw new GatewayError('conflict', 'You have voted on this already; a vote counts once.');
   return [voteOf(ballot), ...consequences(approval, ballot)];
 }
@@ -81,10 +81,12 @@ export function decideCancel(
   state: OperationState,
   { reason, now }: { readonly reason: Sealed | null; readonly now: Date },
 ): readonly OperationFact[] {
+  const { approval } = state;
   const status = approvalStatusOf(state, now);
-  if (status === null) throw new Error('an operation without an approval cannot be withdrawn');
+  if (approval === null || status === null)
+    throw new Error('an operation without an approval cannot be withdrawn');
   if (status === 'cancelled') return [];
-  if (!isOpen(status)) throw refusedIn(status);
+  if (!isOpen(status)) throw refusedIn(status, approval);
   return [{ type: 'ApprovalCancelled', data: { reason } }];
 }
 

@@ -3,12 +3,14 @@
  * requests that come too late or too early for it (`contract.md` 9, 10 and 13). Pure.
  */
 import { approvalIdOf, type OperationReply, type OperationState, replyOf, summarise } from './operation.ts';
+import type { Invalidation } from './approval-events.ts';
 import type { SendOutcome, Summary } from './operation-events.ts';
 import {
   type ApprovalState,
   type ApprovalStatus,
   approvalStatus,
   commitAtOf,
+  endOf,
   isOpen,
   isUnrun,
   type UnrunStatus,
@@ -112,7 +114,9 @@ export function progressOf(counts: Summary | null): OperationProgress {
   return counts.done === 0 && counts.failed > 0 ? 'failed' : 'completed';
 }
 
-const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, message: string]>> = {
+const REFUSALS: Readonly<
+  Record<Exclude<ApprovalStatus, 'invalidated'>, readonly [code: ErrorCode, message: string]>
+> = {
   awaiting_approval: ['approval_pending', 'This is not approved yet; monitor_approval waits for it.'],
   pending_commit: ['approval_not_pending', 'This was approved already; it waits for its commit.'],
   committing: ['approval_not_pending', 'This is being committed at the moment.'],
@@ -126,14 +130,33 @@ const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, messa
   cancelled: ['approval_not_pending', 'This was withdrawn.'],
   expired: ['approval_expired', 'The time to decide or to commit this is over; make a new request.'],
   superseded: ['approval_invalidated', 'The draft was edited since; make a new request.'],
-  invalidated: ['approval_invalidated', 'Something this depended on has changed; make a new request.'],
 };
 
-/** The refusal of a call that the approval's status does not allow. */
-export function refusedIn(status: ApprovalStatus): GatewayError {
+/** The refusal of a call that the approval's status does not allow. One that was invalidated says why, now as then. */
+export function refusedIn(status: ApprovalStatus, approval: ApprovalState): GatewayError {
+  const end = endOf(approval);
+  if (end?.status === 'invalidated') return invalidatedBy(end.why.reason);
+  if (status === 'invalidated') throw new Error('an approval that was invalidated has a reason');
   const [code, message] = REFUSALS[status];
   return new GatewayError(code, message, { details: { status } });
 }
+
+const GONE: Readonly<Record<Invalidation, string>> = {
+  approver_gone: 'An approver of this may no longer decide it.',
+  draft_discarded: 'The draft was discarded.',
+  grant_gone: 'The requester may no longer do this.',
+  mailbox_removed: 'The mailbox was removed.',
+  manifest_mismatch: 'The approved content can no longer be read.',
+  policy_stricter: 'Policy is stricter now than when this was approved.',
+  requester_gone: 'The requester left the organisation, or the token was revoked.',
+  targets_gone: 'A message or a folder changed since the request.',
+};
+
+/** The refusal for an approval that is invalidated. */
+export const invalidatedBy = (reason: Invalidation): GatewayError =>
+  new GatewayError('approval_invalidated', `${GONE[reason]} Nothing was done; make a new request.`, {
+    details: { status: 'invalidated', reason },
+  });
 
 const ENDED: Readonly<Record<UnrunStatus, string>> = {
   rejected: 'The approval was rejected.',

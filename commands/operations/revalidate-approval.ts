@@ -1,10 +1,11 @@
 /** Everything that must hold of an approval at its commit (`contract.md` 9, commit), except its targets. */
-import { GatewayError } from '../values/errors.ts';
+import type { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { OperationFact, OperationState } from './operation.ts';
 import type { Loaded } from '../kernel/decide-and-append.ts';
 import type { ApprovalTerms, Invalidation } from './approval-events.ts';
+import { invalidatedBy } from './approval-reply.ts';
 import type { ApprovalState } from './approval-state.ts';
 import type { Commit, CommitKind, Committable } from './commit-kind.ts';
 import { type Manifest, openManifest } from './manifest.ts';
@@ -25,23 +26,6 @@ export interface Invalid {
   readonly policy: PolicyDecision | null;
   readonly refusal: GatewayError;
 }
-
-const GONE: Readonly<Record<Invalidation, string>> = {
-  approver_gone: 'An approver of this may no longer decide it.',
-  draft_discarded: 'The draft was discarded.',
-  grant_gone: 'The requester may no longer do this.',
-  mailbox_removed: 'The mailbox was removed.',
-  manifest_mismatch: 'The approved content can no longer be read.',
-  policy_stricter: 'Policy is stricter now than when this was approved.',
-  requester_gone: 'The requester left the organisation, or the token was revoked.',
-  targets_gone: 'A message or a folder changed since the request.',
-};
-
-/** The refusal for an approval that is invalidated. */
-export const invalidatedBy = (reason: Invalidation): GatewayError =>
-  new GatewayError('approval_invalidated', `${GONE[reason]} Nothing was done; make a new request.`, {
-    details: { status: 'invalidated', reason },
-  });
 
 /** What an approval depends on besides policy and its targets, while all of it holds. */
 interface Ground<Content extends Manifest> extends Standing {

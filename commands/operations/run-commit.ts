@@ -40,7 +40,7 @@ export function assertCommittable(state: OperationState, now: Date, contentHash?
   const status = approvalStatusOf(state, now);
   if (approval === null || status === null) throw notFound('approval');
   if (contentHash !== undefined) assertContentHash(contentHash, approval.requested);
-  if (status !== 'pending_commit') throw refusedIn(status);
+  if (status !== 'pending_commit') throw refusedIn(status, approval);
   return approval;
 }
 

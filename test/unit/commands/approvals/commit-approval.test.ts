@@ -132,8 +132,11 @@ describe('approval_commit of message actions', () => {
       code: 'selection_changed',
       details: { message_ids: [one], folders: 0, reason: 'targets_gone' },
     });
-    expect(await refused(reply)).to.include({ code: 'approval_invalidated' });
     expect((await rig.typesOf(reply)).at(-1)).to.equal('ApprovalInvalidated');
+    expect(await refused(reply), 'and says why again').to.deep.include({
+      code: 'approval_invalidated',
+      details: { status: 'invalidated', reason: 'targets_gone' },
+    });
   });
 
   /** What can change in the directory between approval and commit, and why the approval then ends. */
