@@ -188,7 +188,7 @@ describe('Dockerfile', () => {
   });
 
   it('copies every file that the gateway loads', function () {
-    this.timeout(20_000);
+    this.timeout(60_000);
     const image = mkdtempSync(join(tmpdir(), 'gateway-image-'));
     try {
       for (const name of copied) cpSync(name, join(image, name), { recursive: true });

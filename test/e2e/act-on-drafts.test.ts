@@ -21,7 +21,7 @@ const QUESTION = [
 ].join('\r\n');
 
 describe('email.act on drafts', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
   let world: SendingWorld;

@@ -12,7 +12,7 @@ const AT_ONCE = 6;
 const MOST_POINTS = timesOf(24, Number.MAX_SAFE_INTEGER);
 
 describe('a crash between a request, its decision, its commit and its outcome', function () {
-  this.timeout(timesOf(60_000, 600_000));
+  this.timeout(timesOf(120_000, 600_000));
   let dovecot: TestDovecot;
   let crashes: ApprovalCrashes;
 

@@ -8,7 +8,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const timesFor = ({ isExtra }: Race): number => (isExtra ? timesOf(12, 500) : timesOf(50, 1_000));
 
 describe('two gateways with one approval', function () {
-  this.timeout(timesOf(60_000, 900_000));
+  this.timeout(timesOf(120_000, 900_000));
   let world: RaceWorld;
 
   before(async () => {

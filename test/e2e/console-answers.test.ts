@@ -35,7 +35,7 @@ const TOKEN = {
 }; // prettier-ignore
 
 describe('the console before answers that are seldom', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let browser: TestBrowser;
   let stage: ConsoleStage;
   let page: Page;

@@ -36,7 +36,7 @@ const CLIENT = {
 }; // prettier-ignore
 
 describe('applications in the console', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let browser: TestBrowser;
   let stage: ConsoleStage;
   let page: Page;

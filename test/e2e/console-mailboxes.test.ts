@@ -18,7 +18,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const HOSTILE = '<img src=x onerror="document.title=1">\u202Egpj.exe';
 
 describe('mailboxes, agents and tokens in the console', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let browser: TestBrowser;

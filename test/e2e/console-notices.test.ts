@@ -31,7 +31,7 @@ interface Shown {
 }
 
 describe('notices of approvals in the console', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let browser: TestBrowser;

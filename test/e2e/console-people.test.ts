@@ -18,7 +18,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const NEW_PASSWORD = 'quite another long passphrase';
 
 describe('people in the console', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let gateway: TestGateway;
   let browser: TestBrowser;
   let sink: ScriptedSmtp;
@@ -97,7 +97,7 @@ describe('people in the console', function () {
         return link;
       }
       throw new Error(`no mail with a ${word} link to ${email}`);
-    }, 15_000);
+    });
 
   async function invite(email: string, role: string): Promise<void> {
     await open(olga, '#/people/invite');

@@ -16,7 +16,7 @@ const PIXEL = Buffer.from(
 const NOTES = 'Net 30 days.\nPayable to <b>Kunde</b>\u202Egpj.\n';
 
 describe('the console before a vote on a send', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let browser: TestBrowser;

@@ -14,7 +14,7 @@ import { silentLog } from '../support/fakes/silent-log.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 describe('the console of a gateway without an owner', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let browser: TestBrowser;
   let database: TestDatabase;
   let gateway: Gateway;

@@ -23,7 +23,7 @@ import { PERSON_PASSWORD } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 describe('getting started in the console', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let browser: TestBrowser;
   let database: TestDatabase;
   let gateway: Gateway;

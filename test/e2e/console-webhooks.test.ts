@@ -23,7 +23,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const HOSTILE = '<script>document.title="stolen"</script><img src=x onerror="document.title=1">\u202Egpj.exe';
 
 describe('webhooks in the console', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let aheadMs = 0;
   let gateway: TestGateway;
   let browser: TestBrowser;

@@ -17,7 +17,7 @@ const APPROVER = 'approver@example.com';
 const HOSTILE = 'Invoice \u202Egpj.exe\u202C <img src=x onerror="document.title=1"><b>now</b>';
 
 describe('the console', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let aheadMs = 0;
   let dovecot: TestDovecot;
   let gateway: TestGateway;

@@ -20,7 +20,7 @@ interface ActOptions {
 }
 
 describe('the contract for acting on mail', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let anna: string;

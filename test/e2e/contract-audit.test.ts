@@ -8,7 +8,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('the contract for the audit trail', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

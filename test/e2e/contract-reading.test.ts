@@ -62,7 +62,7 @@ function instantsIn(value: Json): [string, unknown][] {
 }
 
 describe('the contract for reading mail', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

@@ -16,7 +16,7 @@ const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 const TYPED = { 'content-type': 'application/json' };
 
 describe('the contract for every caller', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

@@ -26,7 +26,7 @@ const ofArchive = ({ wire, label }: Passed): boolean =>
   (wire === 'events' && /^append (Operation|Action)/.test(label));
 
 describe('a gateway process killed before or after a message to a store', function () {
-  this.timeout(timesOf(240_000, 900_000));
+  this.timeout(timesOf(600_000, 900_000));
   let dovecot: TestDovecot;
   let watched: WatchedMailbox;
   let set: ReplicaSet;
@@ -149,10 +149,10 @@ describe('a gateway process killed before or after a message to a store', functi
       const again = await archive(id, key);
       expect(again.status, JSON.stringify(again.body)).to.equal(200);
       answers.push(told(again));
-    }, 10_000);
+    });
     await eventually(async () => {
       expect(await inDatabase('select from read.operation where not completed')).to.deep.equal([]);
-    }, 10_000);
+    });
     answers.push(told(await archive(id, key)));
     const places = (await watched.copiesOf(key)).map(({ path }) => path);
     const message = { id, source: 'INBOX', destination: 'Archive', places };

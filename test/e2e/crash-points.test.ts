@@ -28,7 +28,7 @@ const servers: readonly (readonly [title: string, levers: Levers, scenarios: rea
 
 for (const [title, levers, scenarios] of servers) {
   describe(`a crash before or after every message to a store, archiving with ${title}`, function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     let dovecot: TestDovecot;
     let world: CrashWorld;
     let folder: string;

@@ -26,7 +26,7 @@ async function call<T>(base: string, path: string, body: object | null, bearer?:
 }
 
 describe('the demo', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let dataDir: string;
   let demo: GatewayProcess;
 

@@ -14,7 +14,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const emails = (addresses: Json): string[] => addresses.map(({ email }: Json) => email as string) as string[];
 
 describe('drafts', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let anna: string;

@@ -13,7 +13,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const run = promisify(execFile);
 
 describe('docs/first-mailbox.md', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
   let gateway: TestGateway;

@@ -11,7 +11,7 @@ import { PERSON_PASSWORD, signInWith } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 describe('the first start', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   let database: TestDatabase;
   let env: Record<string, string>;

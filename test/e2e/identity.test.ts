@@ -4,7 +4,7 @@ import { startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts
 import { verifies } from '../support/suite/verifies.ts';
 
 describe('the identity of a token', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

@@ -16,7 +16,7 @@ interface Session {
 }
 
 describe('the MCP interface of the contract', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

@@ -34,7 +34,7 @@ function methodsOf(path: string): readonly string[] {
 }
 
 describe('the REST interface of the contract', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

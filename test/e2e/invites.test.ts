@@ -18,7 +18,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const STEPPED_UP_MS = 15 * 60_000;
 
 describe('an invited person', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;
@@ -100,7 +100,7 @@ describe('an invited person', function () {
       id: id as string,
       decide: (state, now) => acceptInvite(state, { user_id: userId, name }, now),
     });
-    const lea = await eventually(() => signInWith(gateway.baseUrl, 'lea@example.net'), 10_000);
+    const lea = await eventually(() => signInWith(gateway.baseUrl, 'lea@example.net'));
     expect(lea.userId).to.equal(userId);
   });
 

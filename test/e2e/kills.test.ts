@@ -26,7 +26,7 @@ const BETWEEN_MS = timesOf(300, 1_000);
 const ROLES = ['api,mail', 'api,mail', 'projector'];
 
 describe('kill -9 of every part under mixed load', function () {
-  this.timeout(timesOf(270_000, 45 * 60_000));
+  this.timeout(timesOf(600_000, 45 * 60_000));
   let dovecot: TestDovecot;
   let watched: WatchedMailbox;
   let set: ReplicaSet;
@@ -132,7 +132,7 @@ describe('kill -9 of every part under mixed load', function () {
     await eventually(() => {
       expect(load.archived.length).to.be.above(3);
       return Promise.resolve();
-    }, 10_000);
+    });
     const startedAt = performance.now();
     const recoveries = new Map<string, number[]>();
     for (let round = 0; round < ROUNDS; round += 1) {

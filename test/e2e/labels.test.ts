@@ -17,7 +17,7 @@ interface Item {
 const pathsOf = ({ also_in = [] }: Item): readonly string[] => also_in.map(({ path }) => path).toSorted();
 
 describe('a mailbox with labels through the whole gateway', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let server: ScriptedImapServer;
   let gateway: TestGateway;
   let mailboxId: string;

@@ -26,7 +26,7 @@ interface Holder {
 }
 
 describe('two worker processes', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let dovecot: TestDovecot;
   let set: ReplicaSet;
   let database: Client;
@@ -137,13 +137,13 @@ describe('two worker processes', function () {
       if (held.length !== 2 || held.some(({ mailboxes }) => mailboxes !== 6))
         throw new Error(`not evenly shared: ${JSON.stringify(held)}`);
       return held;
-    }, 10_000);
+    });
     // What arrives before the first look belongs to the first pass, and is not told.
     await eventually(async () => {
       const { body } = await set.rest(0, ['GET', '/mailboxes']);
       const states = (body.items as { state: string }[]).map(({ state }) => state);
       if (states.some((state) => state !== 'connected')) throw new Error(`still ${states.join()}`);
-    }, 10_000);
+    });
     await set.replicas[1]?.kill();
     const killedAt = performance.now();
     const [last] = await eventually(async () => {
@@ -151,10 +151,10 @@ describe('two worker processes', function () {
       if (held.length !== 1 || held[0]?.mailboxes !== 12)
         throw new Error(`not taken over: ${JSON.stringify(held)}`);
       return held;
-    }, 10_000);
+    });
     expect(shares.map(({ run_id }) => run_id)).to.include(last?.run_id);
     // The lease of the killed one, and the next look for mailboxes nobody holds.
-    expect(performance.now() - killedAt).to.be.below(LEASE_SECONDS * 1_000 + 2_000);
+    expect(performance.now() - killedAt).to.be.below(LEASE_SECONDS * 1_000 + 10_000);
     const before = (await told()).length;
     for (const username of OTHERS) await appendMessages(dovecot.imap(), username, [{ raw: mail(username) }]);
     await isTold(before + OTHERS.length, 10_000);

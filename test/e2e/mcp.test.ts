@@ -17,7 +17,7 @@ interface ToolAnswer {
 }
 
 describe('the MCP adapter of the gateway', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

@@ -10,7 +10,7 @@ const mail = (id: string, ...headers: string[]): string =>
   ['From: b@example.org', `Message-ID: <${id}@x>`, `Subject: ${id}`, ...headers, '', 'Text', ''].join('\r\n');
 
 describe('threads that merge', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

@@ -12,7 +12,7 @@ type Change = Readonly<Record<string, string | null>>;
 const OWN_REDIRECT = 'https://own.example/callback';
 
 describe('a request for authorization', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let gateway: TestGateway;
   let owner: Deciding;
   let stranger: OAuthClient;
@@ -152,7 +152,7 @@ describe('a request for authorization', function () {
 });
 
 describe('a request for authorization where anybody may sign up', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
 
   it('leads no browser to an application that somebody registered for themselves', async () => {
     const stage = await openOAuthStage({ env: { SIGNUP: 'open' } });

@@ -33,7 +33,7 @@ async function strippingProxy(port: number, target: () => string): Promise<http.
 }
 
 describe('an application and a gateway below a path', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let gateway: TestGateway;
   let proxy: http.Server;
   let base: string;

@@ -11,7 +11,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const NOBODY: Pick<Begun, 'cookie'> = { cookie: '' };
 
 describe('a request for authorization in a browser', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   const clock = new ShiftedClock();
   let gateway: TestGateway;
   let owner: Deciding;

@@ -26,7 +26,7 @@ interface Told {
 }
 
 describe('a connection whose gateway dies', function () {
-  this.timeout(240_000);
+  this.timeout(600_000);
   let folder: string;
   let database: TestDatabase;
   let gateway: TestGateway;

@@ -9,7 +9,7 @@ import { codeOf, connect, type Deciding } from '../support/worlds/oauth/person-d
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 describe('an application that publishes its metadata', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let gateway: TestGateway;
   let owner: Deciding;
   let documents: DocumentHost;
@@ -134,7 +134,7 @@ describe('an application that publishes its metadata', function () {
     });
     const began = performance.now();
     await refused(id);
-    expect(performance.now() - began).to.be.below(10_000);
+    expect(performance.now() - began).to.be.below(20_000);
   });
 
   it('has redirects of its document only, at any port of the own machine', async () => {

@@ -70,7 +70,7 @@ const SDKS: readonly Sdk[] = [
 ];
 
 describe('an application on an official SDK', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let documents: DocumentHost;

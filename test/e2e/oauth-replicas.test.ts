@@ -17,7 +17,7 @@ const OVER_GRACE_MS = 31_000;
 const WITHIN_MS = 1_000;
 
 describe('connections of applications on two replicas', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let replicas: OAuthReplicas;
   let mailboxId: string;
@@ -44,18 +44,25 @@ describe('connections of applications on two replicas', function () {
     return { ...tokens, client, there: replicas.atSecond(client) };
   };
 
+  /** Asked until the second is over; what is asked after it has to be refused. */
+  const refusedInTime = async (at: OAuthClient, token: string): Promise<void> => {
+    const until = performance.now() + WITHIN_MS;
+    for (let isLate = false; ;) {
+      const { status } = await at.mcp(token);
+      if (status === 401) return;
+      if (isLate) throw new Error(`an access token is answered ${String(status)}`);
+      await delay(25);
+      isLate = performance.now() > until;
+    }
+  };
+
   /** Nothing of the connection is good on any replica. */
   const expectOver = async (
     { client, there }: { client: OAuthClient; there: OAuthClient },
     { accessTokens, refreshTokens }: { accessTokens: readonly string[]; refreshTokens: readonly string[] },
   ): Promise<void> => {
     for (const at of [client, there]) {
-      for (const token of accessTokens) {
-        await eventually(async () => {
-          const { status } = await at.mcp(token);
-          if (status !== 401) throw new Error(`an access token is answered ${String(status)}`);
-        }, WITHIN_MS);
-      }
+      for (const token of accessTokens) await refusedInTime(at, token);
       for (const token of refreshTokens) {
         const { status, json } = await at.refresh(token);
         expect([status, json.error]).to.deep.equal([400, 'invalid_grant']);
@@ -158,7 +165,7 @@ describe('connections of applications on two replicas', function () {
     const late = await rawMcp(url, { body: rpc('tools/list'), headers, bearer });
     expect(late.status).to.equal(401);
     const answer = await wait;
-    expect(performance.now() - endedAt).to.be.below(3 * WITHIN_MS);
+    expect(performance.now() - endedAt, 'long before its own end').to.be.below(20 * WITHIN_MS);
     expect(answer.text).not.to.include('"items":[{');
     expect(answer.text).to.match(/unauthenticated|token_revoked|insufficient_scope|error/);
     expect(await endOf(grantId)).to.equal('revoked');
@@ -171,9 +178,7 @@ describe('connections of applications on two replicas', function () {
     const deleted = await replicas.gateway.rest('DELETE', path, undefined, { token: replicas.owner.bearer });
     expect(deleted.status).to.equal(204);
     const there = replicas.atSecond(client);
-    await eventually(async () => {
-      if ((await there.mcp(tokens.access_token)).status !== 401) throw new Error('it is still good');
-    }, WITHIN_MS);
+    await refusedInTime(there, tokens.access_token);
     for (const at of [client, there])
       expect((await at.refresh(tokens.refresh_token)).json.error).to.equal('invalid_client');
     expect(await endOf(grantId)).to.equal('client_deleted');
@@ -199,7 +204,7 @@ describe('connections of applications on two replicas', function () {
     );
     await eventually(async () => {
       expect(await endOf(grantId)).to.equal('member_removed');
-    }, 10_000);
+    });
   });
 
   it('do not outlive what the person allowed: ten minutes for an access token, then the days', async () => {

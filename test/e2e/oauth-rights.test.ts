@@ -21,7 +21,7 @@ interface Identity {
 }
 
 describe('what a connected application holds', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let stage: OAuthStage;
   let gateway: TestGateway;
   let owner: Deciding;

@@ -69,7 +69,7 @@ const RICH = mail(
 );
 
 describe('one message through the whole gateway', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

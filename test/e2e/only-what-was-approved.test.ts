@@ -53,7 +53,7 @@ interface Refusal {
 
 /** Who asks is a token of the owner; who decides is the owner, signed in. */
 describe('an approved operation', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
   let world: SendingWorld;
@@ -277,7 +277,7 @@ describe('an approved operation', function () {
       ]);
       expect(typesAbout(stored, draft.id)).to.include('DraftSendFailed');
       return stored;
-    }, 15_000);
+    });
     const own = await Promise.all(
       [reply.body.id, draft.id].map(async (each) => (await call('GET', `/drafts/${String(each)}`)).body.message_id),
     ) as string[]; // prettier-ignore

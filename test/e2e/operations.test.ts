@@ -16,7 +16,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const RAW = 'From: berta@example.org\r\nSubject: Read me\r\nMessage-ID: <r@example.org>\r\n\r\nHello.\r\n';
 
 describe('operations over REST', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;

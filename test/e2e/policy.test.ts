@@ -16,7 +16,7 @@ const rule = (id: string, when: object, decision: object | string) => ({
 const PEOPLE = rule('people', { ...FORM, actors: ['delegated'] }, 'allow');
 
 describe("the organisation's policy over REST", function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
   let world: SendingWorld;

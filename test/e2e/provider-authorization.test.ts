@@ -22,7 +22,7 @@ const idOf = (mailbox: string): string => mailbox.slice('/mailboxes/'.length);
 const ADDRESS = 'anna@example.com';
 
 describe('mailboxes that log in with a provider', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let provider: AuthorizationServer;
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -97,7 +97,7 @@ describe('mailboxes that log in with a provider', function () {
       const { body } = await gateway.rest('GET', mailbox);
       expect(body).to.include({ state });
       return body;
-    }, 10_000);
+    });
 
   /** The newest refusal about the mailbox is one of the callback's. */
   const expectDenial = (mailbox: string, code: string): Promise<void> =>

@@ -18,7 +18,7 @@ const mail = (subject: string, options: { from?: string; text?: string; id?: str
   ].join('\r\n');
 
 describe('reading mail through the whole gateway', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailbox: string;
@@ -153,7 +153,7 @@ describe('reading mail through the whole gateway', function () {
       const found = await gateway.rest('GET', '/audit?type=BodiesRead');
       expect(found.body.items).to.have.length(1);
       return found;
-    }, 1_000);
+    });
     expect(reads.body.items[0].data.message_ids).to.deep.equal([message.id]);
   });
 

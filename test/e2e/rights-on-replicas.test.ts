@@ -46,7 +46,7 @@ interface Fault {
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('a change of rights on one replica', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let set: ReplicaSet;
   let storeProxy: FreezableProxy;
   let databaseProxy: FreezableProxy;

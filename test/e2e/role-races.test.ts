@@ -9,7 +9,7 @@ const TIMES = timesOf(50, 1_000);
 
 describe('two gateways with the role of a voter', function () {
   // A race takes up to a quarter of a second, more beside other work.
-  this.timeout(timesOf(60_000, 1_200_000));
+  this.timeout(timesOf(120_000, 1_200_000));
   let world: RaceWorld;
 
   before(async () => {

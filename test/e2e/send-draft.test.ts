@@ -9,7 +9,7 @@ import { SendingWorld } from '../support/worlds/sending-world.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 describe('send_draft', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
 
   before(async function () {
@@ -44,7 +44,7 @@ describe('send_draft', function () {
         const events = await world.gateway.gateway.ports.events.readStream(`draft-${id}`);
         expect(events.at(-1)?.type).to.equal('SentCopyFiled');
         return events;
-      }, 10_000);
+      });
       expect(stored.map(({ type }) => type).filter((type) => /Send|Sent|Frozen/.test(type))).to.deep.equal([
         'DraftFrozen', 'SendStarted', 'SendDataBegun', 'DraftSent', 'SentCopyFiled',
       ]); // prettier-ignore
@@ -83,7 +83,7 @@ describe('send_draft', function () {
       await eventually(async () => {
         const stored = await world.gateway.gateway.ports.events.readStream(`draft-${id}`);
         expect(stored.at(-1)?.type).to.equal('SentCopyFiled');
-      }, 10_000);
+      });
       expect((await world.copies('anna', 'Sent', subject)).length).to.equal(1);
     });
 

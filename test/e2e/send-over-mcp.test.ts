@@ -17,7 +17,7 @@ interface ToolAnswer {
 }
 
 describe('send_draft over MCP', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dovecot: TestDovecot;
   let relay: MailRelay;
   let world: SendingWorld;

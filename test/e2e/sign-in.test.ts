@@ -30,7 +30,7 @@ const REVISION = '2025-06-18';
 const inDays = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString();
 
 describe('signing in', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let gateway: TestGateway;
   let owner: SignedInPerson;
   let member: SignedInPerson;

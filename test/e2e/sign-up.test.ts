@@ -15,7 +15,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const OWNER = 'owner@example.com';
 
 describe('signing up', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   const log = new MailLog();
   let gateway: TestGateway;
   let owner: SignedInPerson;

@@ -5,7 +5,7 @@ import { eventually, startTestGateway, type TestGateway } from '../support/world
 import { verifies } from '../support/suite/verifies.ts';
 
 describe('a token revoked while a request body arrives', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let gateway: TestGateway;
 
   before(async () => {

@@ -44,7 +44,7 @@ const PAIRS: readonly (readonly [Kind, Kind])[] = [
 ];
 
 describe('the time that a stranger waits', function () {
-  this.timeout(timesOf(180_000, 1_800_000));
+  this.timeout(timesOf(400_000, 1_800_000));
   let gateway: TestGateway;
   let sources = 0;
 

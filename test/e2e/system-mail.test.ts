@@ -12,7 +12,7 @@ import { verifies } from '../support/suite/verifies.ts';
 const OWNER = 'owner@example.com';
 
 describe('mails of a whole gateway', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let smtp: ScriptedSmtp;
   let gateway: TestGateway;
@@ -38,7 +38,7 @@ describe('mails of a whole gateway', function () {
       const raw = smtp.accepted[count]?.raw;
       if (raw === undefined) throw new Error('no mail has arrived');
       return await simpleParser(raw);
-    }, 15_000);
+    });
 
   it(`set a password by a link that was mailed, and forget the address ${verifies('contract:18:system-mail')}`, async () => {
     const { ports } = gateway.gateway;

@@ -11,7 +11,7 @@ const raw = (subject: string): string =>
   `From: Берта <berta@example.org>\r\nTo: anna@example.com\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@example.org>\r\n\r\nThe secret body.\r\n`;
 
 describe('webhooks over REST', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let mailboxId: string;
@@ -62,13 +62,13 @@ describe('webhooks over REST', function () {
       return found.length >= count
         ? Promise.resolve(found)
         : Promise.reject(new Error(`${String(found.length)} of ${type}`));
-    }, 10_000);
+    });
   const deliveries = (query: string, count = 1): Promise<readonly Json[]> =>
     eventually(async () => {
       const { body } = await owner.rest('GET', `/deliveries?${query}`);
       if (body.items.length < count) throw new Error(`${String(body.items.length)} deliveries`);
       return body.items as Json[];
-    }, 10_000);
+    });
 
   /** Resolves when a wait for this id has begun. */
   const watched = (id: string): Promise<void> => {

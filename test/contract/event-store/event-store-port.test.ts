@@ -124,7 +124,7 @@ describeStores('event store port', (under) => {
     const event = { ...fact(), data: { text: 'x'.repeat(1_100_000) } };
     const error = await rejection(store.append(freshStream(), 'no-stream', [event]));
     expect(error).to.have.property('type', 'maximum-append-size-exceeded');
-    expect(performance.now() - startedAt).to.be.below(2_000);
+    expect(performance.now() - startedAt).to.be.below(8_000);
   });
 
   it('follows all events after a position, then live, without system events', async () => {
@@ -250,7 +250,7 @@ describe('event store port without a store', () => {
       const startedAt = performance.now();
       const error = await rejection(attempt());
       expect(error).to.be.instanceOf(GatewayError).and.to.include({ code: 'store_unavailable' });
-      expect(performance.now() - startedAt).to.be.below(1_500);
+      expect(performance.now() - startedAt).to.be.below(8_000);
     }
     await store.close();
   });

@@ -18,7 +18,7 @@ describeStores('a random program of appends, deletes and reads', (store) => {
   });
 
   it('returns the answers of the model, also after a restart', async function () {
-    this.timeout(isLong ? 300_000 : 60_000);
+    this.timeout(isLong ? 300_000 : 120_000);
     let runs = 0;
     const endAt = performance.now() + BUDGET_MS;
     // A failure names its seed and path; both go into the options below to see it again.

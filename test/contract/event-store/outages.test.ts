@@ -20,7 +20,7 @@ const fact = (n: number): NewEvent => ({ id: randomUUID(), type: 'OutageTested',
 
 for (const batchAppend of [true, false]) {
   describe(`outages of the embedded node (${batchAppend ? 'batch' : 'unary'})`, function () {
-    this.timeout(20_000);
+    this.timeout(60_000);
     let embedded: EmbeddedStore;
     let proxy: FreezableProxy;
     const opened: ConnectedEventStore[] = [];
@@ -35,7 +35,7 @@ for (const batchAppend of [true, false]) {
       open({ url: `esdb://127.0.0.1:${String(proxy.port)}?tls=false`, ...options });
 
     before(async function () {
-      this.timeout(60_000);
+      this.timeout(120_000);
       embedded = await embeddedStore({ batchAppend });
       proxy = await freezableProxy(Number(new URL(embedded.url).port));
     });
@@ -96,7 +96,7 @@ for (const batchAppend of [true, false]) {
         rejection(store.readStream(stream)),
       ]);
       for (const error of errors) expect(error).to.have.property('code', 'store_unavailable');
-      expect(performance.now() - startedAt).to.be.below(2_000);
+      expect(performance.now() - startedAt).to.be.below(8_000);
       await embedded.startNode();
       const recovered = open();
       expect((await recovered.append(stream, 0n, [fact(1)])).revision).to.equal(1n);
@@ -155,7 +155,7 @@ for (const batchAppend of [true, false]) {
         'store_unavailable',
       );
       expect(await rejection(store.readStream(stream))).to.have.property('code', 'store_unavailable');
-      expect(performance.now() - startedAt).to.be.within(900, 3_500);
+      expect(performance.now() - startedAt).to.be.within(900, 9_000);
       proxy.thaw();
       expect((await store.append(freshStream(), 'no-stream', [fact(2)])).revision).to.equal(0n);
       expect((await store.readStream(stream)).map(({ data }) => data['n'])).to.satisfy((seen: unknown[]) =>

@@ -83,7 +83,7 @@ for (const batchAppend of [true, false]) {
         const startedAt = performance.now();
         const error = await rejection(store.append('known-2', 'no-stream', [fact(2)]));
         expect(error).to.include({ code: 'store_unavailable', name: 'LogReplaced' });
-        expect(performance.now() - startedAt).to.be.below(2_000);
+        expect(performance.now() - startedAt).to.be.below(8_000);
         expect(other.events).to.have.length(before);
         expect(await rejection(isReady())).to.match(/holds another log/);
         expect(stores.lines('error')).to.have.length(1);

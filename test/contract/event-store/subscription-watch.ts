@@ -22,7 +22,7 @@ export class SubscriptionWatch {
   }
 
   /** Waits until it has said so many things, or the given one. */
-  async until(wanted: number | string, timeoutMs = 5_000): Promise<(string | number)[]> {
+  async until(wanted: number | string, timeoutMs = 15_000): Promise<(string | number)[]> {
     const signal = AbortSignal.timeout(timeoutMs);
     const done = (): boolean =>
       typeof wanted === 'number' ? this.said.length >= wanted : this.said.includes(wanted);

@@ -106,7 +106,7 @@ describeStores('subscription', (store) => {
     await append(freshStream(), happened({ n: 2 }, 'aaaa'));
     await watch.until(3);
     expect(watch.said.at(-1)).to.equal(2);
-    expect(performance.now() - startedAt).to.be.below(2_000);
+    expect(performance.now() - startedAt).to.be.below(10_000);
   });
 
   it('reports the position it has reached when the filter matches nothing', async () => {

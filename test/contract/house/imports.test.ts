@@ -118,7 +118,7 @@ async function plant(): Promise<string> {
 
 describe('import rules', function () {
   // It reads every source.
-  this.timeout(60_000);
+  this.timeout(120_000);
   it('hold for the sources', async () => {
     const { violations } = await cruise(ROOT);
     expect(violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).to.deep.equal([]);

@@ -11,7 +11,7 @@ import { runCommand } from '../../support/servers/run-command.ts';
 const ENTRIES = ['infra/process/main.ts', 'infra/demo/demo.ts'];
 
 describe('the start of a process', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let folder: string;
   let taken: Server;
   let port: string;

@@ -16,7 +16,7 @@ import { silentLog } from '../../support/fakes/silent-log.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 
 describe('a gateway started before its stores', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   let database: TestDatabase;
   let store: EmbeddedStore;

@@ -35,7 +35,7 @@ const NEWEST = '2025-11-25';
 const RELATED = 'io.modelcontextprotocol/related-task';
 
 describe('tools called as tasks', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let stage: TaskStage;
   let one: TaskProcess;
   let two: TaskProcess;

@@ -42,7 +42,7 @@ const LOOK = `(() => {
 })()`;
 
 describe('a preview in a real browser', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let browser: TestBrowser;
 
   before(async function () {

@@ -34,7 +34,7 @@ export class MailLog implements Log {
         return Promise.reject(new Error(`no link of ${kind} was mailed to ${recipientId}`));
       }
       return Promise.resolve(token);
-    }, 10_000);
+    });
   }
 
   countOf(kind: string, recipientId: string): number {

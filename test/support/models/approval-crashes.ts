@@ -41,7 +41,7 @@ interface Scene {
 
 const USER = 'anna';
 const MOST_LOOKS = 10;
-const SETTLED_WITHIN_MS = 20_000;
+const SETTLED_WITHIN_MS = 60_000;
 const NEEDS_APPROVAL = {
   rules: [{ id: 'needs_approval', when: { actions: ['archive', 'expunge'] }, then: { decision: 'require' } }],
 };

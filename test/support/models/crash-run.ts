@@ -11,7 +11,7 @@ export interface CrashStage {
   readonly behind: (line: CrashLine) => RunHome;
 }
 
-const MET_WITHIN_MS = 10_000;
+const MET_WITHIN_MS = 30_000;
 
 /** Every message of the work without a crash, in order. `settled`: the work after its answer has ended. */
 export async function watchRun(

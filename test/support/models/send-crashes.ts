@@ -43,7 +43,7 @@ interface Scene {
   readonly key: string;
 }
 
-const SETTLED_WITHIN_MS = 20_000;
+const SETTLED_WITHIN_MS = 60_000;
 
 export class SendCrashes {
   readonly #world: SendingWorld;

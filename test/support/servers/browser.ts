@@ -15,7 +15,7 @@ const ARGUMENTS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-default-apps',
 ]; // prettier-ignore
-const WITHIN_MS = 8_000;
+const WITHIN_MS = 30_000;
 const PAUSE_MS = 200;
 /** A refused call is a normal answer, but Chromium logs a line for it. */
 const REFUSED_CALL = /^Failed to load resource: the server responded with a status of [45]\d\d/;
@@ -67,7 +67,7 @@ export class TestBrowser {
   }
 }
 
-/** Until this holds, the page reads again as when it becomes visible, instead of every four seconds; at most eight seconds. */
+/** Until this holds, the page reads again as when it becomes visible, instead of every four seconds; at most half a minute. */
 export async function readUntil(page: Page, holds: () => Promise<boolean>): Promise<void> {
   for (let left = WITHIN_MS; left > 0 && !(await holds()); left -= PAUSE_MS) {
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");

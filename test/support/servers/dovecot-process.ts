@@ -34,7 +34,7 @@ export interface DovecotProcess {
 
 /** Distributions install it outside a plain user's PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 40_000;
 const STOP_PATIENCE_MS = 1_000;
 
 /** The Dovecot program of this machine, or null. */

@@ -2,7 +2,7 @@
 import net from 'node:net';
 
 /** Writes the text and resolves with all received bytes when the other side closes; rejects otherwise. */
-export function exchange(port: number, text: string, withinMs = 5_000): Promise<string> {
+export function exchange(port: number, text: string, withinMs = 20_000): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = '';
     const socket = net.connect(port, '127.0.0.1', () => socket.write(text));

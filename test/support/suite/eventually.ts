@@ -1,9 +1,9 @@
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 
-/** Polls until the condition holds. Throws after `withinMs`. */
+/** Polls until the condition holds. Throws after `withinMs`, which has room for a machine with other work. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
-  withinMs = 5_000,
+  withinMs = 20_000,
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await condition())) {

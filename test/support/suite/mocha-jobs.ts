@@ -9,10 +9,10 @@ import { readMochaReport } from './mocha-report.ts';
 import { groupTests, type TestFile } from './test-groups.ts';
 
 /** Every test has a limit of its own. Some of those that kill processes are in one job, on a busy machine. */
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 1_800_000;
 const LONG_TIMEOUT_MS = 60 * 60_000;
 /** How long a process may live after its last test before something counts as left open. */
-const LINGER_MS = 5_000;
+const LINGER_MS = 20_000;
 
 /** Every test file; `groupTests` combines some in one process. */
 export function mochaJobs(): readonly Job[] {

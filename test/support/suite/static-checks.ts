@@ -2,7 +2,7 @@
 import { runNode } from './child.ts';
 import type { Job } from './job.ts';
 
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 1_800_000;
 
 const check = (name: string, ...args: readonly string[]): Job => ({
   name,

@@ -43,8 +43,12 @@ export interface DeliveryWorld extends AsyncDisposable {
   endpoint(id: string, url: string, orgId?: string): Promise<void>;
   /** Queues events `from`…`to` for each of the endpoints, of `ORG` by default. */
   queue(endpointIds: readonly string[], from: number, to: number, orgId?: string): Promise<void>;
-  /** Starts a worker; `dieAt` kills it there, as a process dies: nothing of it goes on. */
-  run(options?: { readonly dieAt?: Step; readonly ports?: Partial<Ports> }): WorkerRun;
+  /** Starts a worker; `dieAt` kills it there, as a process dies: nothing of it goes on. An attempt may take `deadlineMs`. */
+  run(options?: {
+    readonly dieAt?: Step;
+    readonly ports?: Partial<Ports>;
+    readonly deadlineMs?: number;
+  }): WorkerRun;
   rows(): Promise<
     readonly { id: string; event_id: string; endpoint_id: string; status: string; attempt: number }[]
   >;
@@ -86,7 +90,7 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
   const secrets = new MemoryWebhookSecrets();
   const runs: WorkerRun[] = [];
   const leasesOf: RunningLeases[] = [];
-  const run: DeliveryWorld['run'] = ({ dieAt, ports: changes = {} } = {}) => {
+  const run: DeliveryWorld['run'] = ({ dieAt, ports: changes = {}, deadlineMs = 2_000 } = {}) => {
     const leases = startLeases(rig.sql, silentLog);
     leasesOf.push(leases);
     let isDead = false;
@@ -108,7 +112,7 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
     const real = new PooledWebhookSender({
       guard: createEgressGuard(['127.0.0.1/32:*'], undefined, WEBHOOK_EGRESS),
       clock: systemClock,
-      deadlineMs: 2_000,
+      deadlineMs,
       userAgent: 'mailbox-gateway/test',
     });
     const webhookSender: WebhookSender = {

@@ -102,7 +102,7 @@ export class TestGateway {
   }
 
   /** Resolves when the mailbox is in the state; throws with the last one seen. */
-  async waitForState(mailboxId: string, state: string, withinMs = 10_000): Promise<void> {
+  async waitForState(mailboxId: string, state: string, withinMs = 30_000): Promise<void> {
     await eventually(async () => {
       const answer = await this.rest('GET', `/mailboxes/${mailboxId}`);
       const now = (answer.body as { state: string }).state;
@@ -116,8 +116,8 @@ export class TestGateway {
   }
 }
 
-/** Retries until it does not throw; throws the last failure at the time limit. */
-export async function eventually<T>(attempt: () => Promise<T>, withinMs = 5_000): Promise<T> {
+/** Retries until it does not throw; throws the last failure at the time limit, which has room for a machine with other work. */
+export async function eventually<T>(attempt: () => Promise<T>, withinMs = 20_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
     try {

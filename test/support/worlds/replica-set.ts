@@ -129,7 +129,7 @@ export class ReplicaSet {
       const answer = await this.rest(0, ['GET', `/mailboxes/${id}`]);
       const { state } = answer.body as { state: string };
       if (state !== 'connected') throw new Error(`the mailbox is ${state}`);
-    }, 15_000);
+    });
     return id;
   }
 

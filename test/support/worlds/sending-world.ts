@@ -73,7 +73,7 @@ export class SendingWorld {
   }
 
   /** Resolves when the draft has the status; throws with the last one. */
-  async waitForStatus(draftId: string, status: string, withinMs = 10_000): Promise<void> {
+  async waitForStatus(draftId: string, status: string, withinMs = 30_000): Promise<void> {
     await eventually(async () => {
       const now = await this.statusOf(draftId);
       if (now !== status) throw new Error(`the draft is ${now}, not ${status}`);

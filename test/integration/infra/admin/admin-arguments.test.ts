@@ -8,7 +8,7 @@ import { type CommandResult, runCommand } from '../../../support/servers/run-com
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the command-line programs', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   let env: Record<string, string>;
   before(async () => {

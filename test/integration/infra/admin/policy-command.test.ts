@@ -13,7 +13,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const RULE = { id: 'no-moves', when: { actions: ['move'] }, then: { decision: 'deny' } };
 
 describe('admin policy', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-test-policy-'));

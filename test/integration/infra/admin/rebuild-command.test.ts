@@ -12,7 +12,7 @@ const AUDIT = `audit_v${String(audit.version)}`;
 const NAMES = READ_MODELS.map(({ name }) => name).join(', ');
 
 describe('the commands for read models beside a running gateway', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   let gateway: TestGateway;
   before(async () => {

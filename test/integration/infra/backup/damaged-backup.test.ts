@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { BULK, SavedBackup, writeManifest } from './saved-backup.ts';
 
 describe('restore of a damaged backup', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let backup: SavedBackup;
 
   before(async () => {

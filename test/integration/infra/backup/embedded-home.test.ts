@@ -15,7 +15,7 @@ import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { openHome } from './home-under-test.ts';
 
 describe('the source of a backup', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   let dataDir: string;
   const open = (path = dataDir) => openEmbeddedHome(path, silentLog);

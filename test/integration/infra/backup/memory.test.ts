@@ -14,7 +14,7 @@ const MOST_GROWTH_KIB = 48 * 1024;
 const PROBE = `data:text/javascript,process.on('exit',()=>console.error(process.resourceUsage().maxRSS))`;
 
 describe('backup and restore of a long log', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   let folder: string;
 
   before(async () => {

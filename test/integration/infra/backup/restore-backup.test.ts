@@ -15,7 +15,7 @@ import { openHome } from './home-under-test.ts';
 import { BULK, rowsIn, save, SavedBackup } from './saved-backup.ts';
 
 describe('restoreBackup', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let backup: SavedBackup;
 
   before(async () => {

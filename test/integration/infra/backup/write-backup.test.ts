@@ -45,7 +45,7 @@ async function eventsIn(target: string, manifest: Manifest): Promise<readonly Sa
 }
 
 describe('writeBackup', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let folder: string;
   let home: Home;
   let count = 0;

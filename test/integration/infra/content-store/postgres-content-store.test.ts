@@ -22,7 +22,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('the content store', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

@@ -11,7 +11,7 @@ import { silentLog } from '../../../support/fakes/silent-log.ts';
 const TEXTS = ['the first text', 'the second, longer text'];
 
 describe('the mail server of the demo', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let dataDir: string;
 
   beforeEach(async () => {

@@ -31,7 +31,7 @@ describe('the authorization epoch', () => {
   it('closes every process whose directory is behind a raised position until it catches up', async () => {
     const [here, there] = [await open(100n), await open(100n)];
     await here.raise(50n);
-    await eventually(() => !there.allows(49n), 1_000);
+    await eventually(() => !there.allows(49n));
     expect(there.allows(50n)).to.equal(true);
   });
 
@@ -45,7 +45,7 @@ describe('the authorization epoch', () => {
   it('is raised by any process that has a change whose writer was interrupted', async () => {
     const epoch = await open(100n);
     epoch.applied(60n);
-    await eventually(async () => (await stored()) === '60', 1_000);
+    await eventually(async () => (await stored()) === '60');
   });
 
   it('is reset at a start when the log ends before it', async () => {
@@ -65,7 +65,7 @@ describe('the authorization epoch', () => {
 
   it('is as old as the wall clock says when the monotonic clock stopped', async () => {
     const epoch = await open(100n);
-    await eventually(() => epoch.ageMs() < 300, 1_000);
+    await eventually(() => epoch.ageMs() < 300);
     const { now } = Date;
     Date.now = () => now() + 60_000;
     try {
@@ -73,6 +73,6 @@ describe('the authorization epoch', () => {
     } finally {
       Date.now = now;
     }
-    await eventually(() => epoch.allows(100n), 1_500);
+    await eventually(() => epoch.allows(100n));
   });
 });

@@ -16,8 +16,11 @@ import { Follower, expectWhole, startLoad } from './load.ts';
 import { NodeChild } from './node-child.ts';
 import type { NodeJob } from './node-process.ts';
 
+/** Its grace is a fifth of a second; the rest is room for a busy machine. */
+const ENDED_WITHIN_MS = 8_000;
+
 describe('the end of an event node', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let opened: AsyncDisposableStack;
   let database: TestDatabase;
 
@@ -52,11 +55,11 @@ describe('the end of an event node', function () {
     await eventually(() => load.acknowledged.length > 100);
     const startedAt = performance.now();
     expect(await node.end('SIGTERM')).to.equal(0);
-    expect(performance.now() - startedAt).to.be.below(3_000);
+    expect(performance.now() - startedAt).to.be.below(ENDED_WITHIN_MS);
     expect((await watch.until('error:unavailable')).at(-1)).to.equal('error:unavailable');
     await start({ port: node.port });
     const before = load.acknowledged.length;
-    await eventually(() => load.acknowledged.length > before + 16, 10_000);
+    await eventually(() => load.acknowledged.length > before + 16);
     await load.stop();
     await follower.until(load.acknowledged.length);
     await expectWhole(store, load, [follower]);
@@ -84,7 +87,7 @@ describe('the end of an event node', function () {
     const startedAt = performance.now();
     await store.stopNode();
     expect(broken).to.be.above(0);
-    expect(performance.now() - startedAt).to.be.below(3_000);
+    expect(performance.now() - startedAt).to.be.below(ENDED_WITHIN_MS);
   });
 
   it('frees the calls of a client that disappeared', async () => {

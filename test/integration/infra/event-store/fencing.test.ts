@@ -46,7 +46,7 @@ async function cutWriter(databaseUrl: string): Promise<void> {
 }
 
 describe('an event node that lost its fence', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let database: TestDatabase;
   const clients: EventStoreDBClient[] = [];
   const children: NodeChild[] = [];
@@ -132,7 +132,7 @@ describe('an event node that lost its fence', function () {
     await cutWriter(database.url);
     const second = await start();
     await newAppend()(connect(second.url));
-    await eventually(async () => NOT_READY.test(await reasonOf(streamsOf(client))), 15_000);
+    await eventually(async () => NOT_READY.test(await reasonOf(streamsOf(client))));
     proxy.thaw();
     expect(await reasonOf(newAppend()(client))).to.match(NOT_READY);
   });

@@ -14,7 +14,7 @@ const WRITERS = 16;
 const KILLS = timesOf(3, 24);
 
 describe('the event node under load', function () {
-  this.timeout(isLong ? 600_000 : 60_000);
+  this.timeout(isLong ? 600_000 : 120_000);
   let database: TestDatabase;
   let node: NodeChild;
 
@@ -36,7 +36,7 @@ describe('the event node under load', function () {
       const { port } = node;
       let before = 0;
       for (let kill = 0; kill < KILLS; kill += 1) {
-        await eventually(() => load.acknowledged.length > before, 10_000);
+        await eventually(() => load.acknowledged.length > before);
         // Not always the same moment of the work.
         await delay(200 + 37 * (kill % 7));
         expect(load.acknowledged.length, 'it writes between kills').to.be.above(before);
@@ -44,7 +44,7 @@ describe('the event node under load', function () {
         await node.end('SIGKILL');
         node = await NodeChild.start({ databaseUrl: database.url, port });
       }
-      await eventually(() => load.acknowledged.length > before, 10_000);
+      await eventually(() => load.acknowledged.length > before);
       await load.stop();
       for (const follower of followers) await follower.until(load.acknowledged.length);
       await expectWhole(store, load, followers);

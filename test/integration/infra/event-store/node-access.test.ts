@@ -24,7 +24,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const fact = () => ({ id: crypto.randomUUID(), type: 'AccessTested', data: {}, metadata: {} });
 
 describe('access to the embedded event node', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let folder: string;
   let database: TestDatabase;
   let pool: pg.Pool;

@@ -10,7 +10,7 @@ import { testDatabase } from '../../../support/servers/postgres.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 describe('the embedded event node', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
 
   it('answers reads while every connection of the gateway is taken', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-test-own-'));

@@ -18,8 +18,8 @@ import { NodeChild } from './node-child.ts';
 
 const WRITERS = 16;
 
-/** Within this the node works again once Postgres does. */
-const BACK_WITHIN_MS = 2_000;
+/** Within this the node works again once Postgres does. The long form runs alone. */
+const BACK_WITHIN_MS = timesOf(10_000, 2_000);
 
 /** Milliseconds until the next append is acknowledged. */
 async function untilAcknowledged(load: Load): Promise<number> {
@@ -31,7 +31,7 @@ async function untilAcknowledged(load: Load): Promise<number> {
 }
 
 describe('the event node when Postgres goes away under load', function () {
-  this.timeout(isLong ? 600_000 : 90_000);
+  this.timeout(isLong ? 600_000 : 180_000);
 
   let opened: AsyncDisposableStack;
 
@@ -74,7 +74,7 @@ describe('the event node when Postgres goes away under load', function () {
     await expectAll();
   });
 
-  it('works again within 2 s of Postgres when that was killed, and loses and repeats nothing', async () => {
+  it('works again soon after Postgres when that was killed, and loses and repeats nothing', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-postgres-killed-'));
     opened.defer(() => rm(dataDir, { recursive: true, force: true }));
     // Run by root, Postgres works as another account, who must be able to enter.

@@ -78,7 +78,7 @@ const text = (stream: shared.StreamIdentifier | undefined): string =>
   Buffer.from(stream?.getStreamName_asU8() ?? []).toString();
 
 describe('slow subscribers of the event node', function () {
-  this.timeout(isLong ? 600_000 : 90_000);
+  this.timeout(isLong ? 600_000 : 180_000);
   let database: TestDatabase;
   let node: NodeChild;
   let client: EventStoreDBClient;

@@ -15,7 +15,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const FOLDERS = [INBOX, ARCHIVE];
 
 describe('the first message of a sender', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let server: TestDovecot;
   let index: IndexUnderTest;
 

@@ -133,7 +133,7 @@ const OF_LARGE: readonly Asked[] = [
 ];
 
 describe('answers from the index', function () {
-  this.timeout(timesOf(60_000, 1_800_000));
+  this.timeout(timesOf(120_000, 1_800_000));
   let server: TestDovecot;
 
   before(async function () {

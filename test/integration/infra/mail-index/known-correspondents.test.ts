@@ -13,7 +13,7 @@ import { ARCHIVE, INBOX } from '../../../support/worlds/mail-gateway.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the known correspondents of a mailbox', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let server: TestDovecot;
   let index: IndexUnderTest;
 

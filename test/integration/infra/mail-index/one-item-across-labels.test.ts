@@ -76,7 +76,7 @@ async function pagesOf(
 }
 
 describe('a message with several labels', function () {
-  this.timeout(timesOf(60_000, 600_000));
+  this.timeout(timesOf(120_000, 600_000));
   let server: ScriptedImapServer;
   let index: IndexUnderTest;
   /** Every place of every message, and the numbers of all folders it lies in, by the server's own books. */

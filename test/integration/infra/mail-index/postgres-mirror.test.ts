@@ -71,7 +71,7 @@ const update = (change: Partial<FolderUpdate> = {}): FolderUpdate => ({
 });
 
 describe('the index in Postgres', function () {
-  this.timeout(isLong ? 120_000 : 15_000);
+  this.timeout(isLong ? 120_000 : 60_000);
   let sql: Sql;
   let index: PostgresMailIndex;
   let close: () => Promise<void>;

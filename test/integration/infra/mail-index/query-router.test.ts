@@ -21,7 +21,7 @@ const OF_INDEX = 5n;
 const LIVE = 7n;
 
 describe('the query router', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let server: TestDovecot;
   let users = 0;
 

@@ -4,7 +4,7 @@ import { migrate } from '../../../../infra/postgres/migrate.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
 
 describe('a mirror whose first pass an earlier version restarted', function () {
-  this.timeout(15_000);
+  this.timeout(60_000);
 
   it('holds no message below the place of the pass, whose removal it would miss', async () => {
     const database = await testDatabase({ migrated: false });

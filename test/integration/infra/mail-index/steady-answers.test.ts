@@ -45,7 +45,7 @@ const message = (uid: number): MirroredMessage => ({
 });
 
 describe('an answer of several statements', function () {
-  this.timeout(15_000);
+  this.timeout(60_000);
   let sql: Sql;
   let index: PostgresMailIndex;
   let close: () => Promise<void>;

@@ -27,7 +27,7 @@ const CHAIN: readonly (readonly string[])[] = [
 ];
 
 describe('threads of the index', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let server: TestDovecot;
   let users = 0;
 

@@ -10,7 +10,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 
 describe('a mailbox on Courier', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let server: ScriptedImapServer<PlainAccount>;
   let rig: SyncRig;
 
@@ -33,11 +33,11 @@ describe('a mailbox on Courier', function () {
     fill('INBOX', 171);
     fill('INBOX.Work', 60);
     rig.work();
-    await eventually(() => rig.entry().state === 'connected', 15_000);
+    await eventually(() => rig.entry().state === 'connected');
     expect(await rig.differences()).to.deep.equal([]);
     server.account.create('INBOX.Late');
     fill('INBOX.Late', 30);
-    await eventually(async () => (await rig.differences()).length === 0, 15_000);
+    await eventually(async () => (await rig.differences()).length === 0);
     expect(rig.told(), 'nothing is new of what was there').to.deep.equal([]);
   });
 
@@ -53,7 +53,7 @@ describe('a mailbox on Courier', function () {
     });
     fill('INBOX', 40);
     rig.work();
-    await eventually(() => rig.entry().state === 'connected', 15_000);
+    await eventually(() => rig.entry().state === 'connected');
     expect(left).to.equal(1);
     expect(await rig.differences()).to.deep.equal([]);
   });

@@ -8,7 +8,7 @@ import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-ri
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the places of departed messages', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
 

@@ -44,7 +44,7 @@ const SERVERS = [
 
 for (const { name, capability } of SERVERS) {
   describe(`random disturbances on a server with ${name}`, function () {
-    this.timeout(timesOf(30_000, 600_000));
+    this.timeout(timesOf(90_000, 600_000));
     let dovecot: TestDovecot;
     let rig: SyncRig;
     let serial = 0;
@@ -123,7 +123,7 @@ for (const { name, capability } of SERVERS) {
         await end();
         end = rig.work({ compareEveryMs: 400 });
       };
-      await eventually(() => rig.entry().state === 'connected', 10_000);
+      await eventually(() => rig.entry().state === 'connected');
       const property = fc.asyncProperty(
         fc.array(disturbance, { minLength: 5, maxLength: 15 }),
         async (all) => {

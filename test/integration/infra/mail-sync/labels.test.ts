@@ -12,7 +12,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 
 describe('the feed of a mailbox with labels', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let server: ScriptedImapServer;
   let rig: SyncRig;
   let end: () => Promise<void>;
@@ -23,7 +23,7 @@ describe('the feed of a mailbox with labels', function () {
     server.account.deliver({ raw: raw('first'), labels: ['INBOX'] });
     rig = await startSyncRig(server.imap(), 'gmail');
     end = rig.work();
-    await eventually(async () => (await rig.differences()).length === 0, 15_000);
+    await eventually(async () => (await rig.differences()).length === 0);
   });
   afterEach(async () => {
     await rig.close();
@@ -182,7 +182,7 @@ describe('the feed of a mailbox with labels', function () {
     const [message] = account.folder('INBOX').messages.values();
     if (!message) throw new Error('nothing is there');
     account.move(message, account.folder('INBOX'), account.folder(TRASH));
-    await eventually(async () => (await rig.differences()).length === 0 && rig.told().length === 3, 15_000);
+    await eventually(async () => (await rig.differences()).length === 0 && rig.told().length === 3);
     const beside = await rig.index.foldersBeside(
       { mailboxNumber: rig.entry().number, folderNumber: rig.folder(TRASH).number },
       [1],

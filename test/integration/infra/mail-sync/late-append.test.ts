@@ -8,7 +8,7 @@ import { appendMessages, plainMessage } from '../../../support/servers/mail-appe
 import { startSyncRig, type SyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 describe('a late append of an earlier worker', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
 

@@ -5,7 +5,7 @@ import { appendMessages, plainMessage } from '../../../support/servers/mail-appe
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 describe('a mirror that lost an update', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
 

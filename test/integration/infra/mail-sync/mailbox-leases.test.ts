@@ -11,7 +11,7 @@ const news = (...ids: string[]) => new Map(ids.map((id) => [id, { isCurrent: tru
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('mailbox leases', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

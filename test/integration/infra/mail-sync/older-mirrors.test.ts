@@ -8,7 +8,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const MESSAGES = 1_500;
 
 describe('mirrors from before threads', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dovecot: TestDovecot;
 
   before(async function () {

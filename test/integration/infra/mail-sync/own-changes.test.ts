@@ -12,7 +12,7 @@ const mail = (id: string): string =>
 
 for (const capability of [undefined, BARE]) {
   describe(`own changes on a server with ${capability === undefined ? 'all' : 'few'} extensions`, function () {
-    this.timeout(20_000);
+    this.timeout(60_000);
     let dovecot: TestDovecot;
     let rig: SyncRig;
     let users = 0;

@@ -12,7 +12,7 @@ const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
 
 describe('a worker in failures', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
   let users = 0;
@@ -95,7 +95,7 @@ describe('a worker in failures', function () {
   it('detects a silent connection and opens another', async () => {
     const proxy = await startCuttingProxy(dovecot.imap());
     const gatewayImap = { ...dovecot.imap(), port: proxy.port };
-    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap, commandTimeoutMs: 500 });
+    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap, commandTimeoutMs: 1_500 });
     rig.work();
     await eventually(isConnected);
     const { connections } = proxy;
@@ -134,7 +134,7 @@ describe('a worker in failures', function () {
   it(`reports auth_failed only when the credentials are refused ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
     rig = await startSyncRig(dovecot.imap(), user, { password: 'wrong' });
     rig.work();
-    await eventually(() => rig.entry().state === 'auth_failed', 10_000);
+    await eventually(() => rig.entry().state === 'auth_failed');
   });
 
   it('finds by comparing the messages that the mirror lacks', async () => {
@@ -163,7 +163,7 @@ describe('a worker in failures', function () {
     const end = rig.work();
     await eventually(() => proxy.connections === 1);
     await end();
-    await eventually(async () => (await dovecot.connectionsOf(user)) === 0, 2_000);
+    await eventually(async () => (await dovecot.connectionsOf(user)) === 0);
     const types = rig.events.all.map(({ type }) => type);
     expect(types).to.not.include('MailboxConnectionFailed').and.not.include('MailboxDegraded');
     await proxy.close();
@@ -189,7 +189,7 @@ describe('a worker in failures', function () {
     await rig.pauseMailbox();
     await rig.ports.clock.sleep(100);
     const other = await rig.addMailbox();
-    await eventually(() => rig.ports.directory.state.mailboxes.get(other)?.state === 'connected', 10_000);
+    await eventually(() => rig.ports.directory.state.mailboxes.get(other)?.state === 'connected');
     expect(await rig.leases(), 'the first still has its lease').to.have.length(2);
     letGo.resolve(undefined);
     await eventually(async () => (await rig.leases()).length === 1);
@@ -200,7 +200,7 @@ describe('a worker in failures', function () {
     rig.work();
     await eventually(isConnected);
     await rig.pauseMailbox();
-    await eventually(async () => (await rig.leases()).length === 0, 1_000);
+    await eventually(async () => (await rig.leases()).length === 0);
     await arrive('while-paused');
     await rig.ports.clock.sleep(600);
     expect(rig.told()).to.deep.equal([]);
@@ -208,7 +208,7 @@ describe('a worker in failures', function () {
 });
 
 describe('a worker on a server without CONDSTORE', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
 
@@ -234,7 +234,7 @@ describe('a worker on a server without CONDSTORE', function () {
 });
 
 describe('a worker on a provider with a limit', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let dovecot: TestDovecot;
   let rig: SyncRig;
 
@@ -257,10 +257,10 @@ describe('a worker on a provider with a limit', function () {
     await rig.client(() =>
       rig.client(async () => {
         rig.work();
-        await eventually(() => rig.entry().state === 'degraded', 10_000);
+        await eventually(() => rig.entry().state === 'degraded');
         expect(rig.entry().stateReason).to.equal('login_unavailable');
       }),
     );
-    await eventually(() => rig.entry().state === 'connected', 10_000);
+    await eventually(() => rig.entry().state === 'connected');
   });
 });

@@ -9,7 +9,7 @@ const raw = 'From: a@example.com\r\nSubject: Guarded\r\nMessage-ID: <g@example.c
 
 for (const capability of [undefined, NO_MOVE, BARE]) {
   describe(`the write guard on a server with ${capability ?? 'all extensions'}`, function () {
-    this.timeout(20_000);
+    this.timeout(60_000);
     let dovecot: TestDovecot;
 
     before(async function () {

@@ -280,7 +280,7 @@ describe('an action on a connection that breaks', () => {
     const user = `cut${String(users)}`;
     await seed(server, user);
     under = mailGateway({ host: '127.0.0.1', port: proxy.port, security: 'none' }, user, {
-      limits: { commandTimeoutMs: 400 },
+      limits: { commandTimeoutMs: 2_000 },
     });
   });
   afterEach(() => {

@@ -11,7 +11,7 @@ const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 2_000, heapMiB: 
 const SLOW = { format: 'markdown', source: '*a'.repeat(400_000) } as const;
 
 describe('markup threads', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it(`keep the process responsive while hostile bodies are rendered ${verifies('contract:7:body-apart')}`, async () => {
     const markup = createMarkup(LIMITS);

@@ -43,7 +43,7 @@ interface Replica {
 }
 
 describe('logins with a provider', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   const masterKey = randomKey();
   let provider: AuthorizationServer;
   let database: TestDatabase;
@@ -248,7 +248,7 @@ describe('logins with a provider', function () {
     const args = [database.url, provider.issuer, key, JSON.stringify(mailbox), now];
     const child = spawn(process.execPath, [join(import.meta.dirname, 'renewing-process.ts'), ...args]);
     try {
-      await eventually(() => provider.held === 1, 10_000);
+      await eventually(() => provider.held === 1);
       provider.fault = null;
       const { logins } = replica();
       const waiting = rejection(logins.current(mailbox));

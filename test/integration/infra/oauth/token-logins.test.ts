@@ -32,7 +32,7 @@ function tokensInOrder(...accessTokens: readonly string[]) {
 }
 
 describe('a login with an access token', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let provider: AuthorizationServer;
   let dovecot: TestDovecot;
   let submission: SMTPServer;

@@ -43,7 +43,7 @@ function pooler(): Server {
 }
 
 describe('openDirectConnection', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
 
   it('survives the loss of its connection and reports it to listeners', async () => {
     const database = await testDatabase({ migrated: false });
@@ -56,7 +56,7 @@ describe('openDirectConnection', function () {
 });
 
 describe('endConnection', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
 
   it('does not wait for a server that does not answer', async () => {
     const database = await testDatabase({ migrated: false });
@@ -72,7 +72,7 @@ describe('endConnection', function () {
       const asked = rejection(busy.query('select 1'));
       const startedAt = performance.now();
       await Promise.all([endConnection(idle), endConnection(busy)]);
-      expect(performance.now() - startedAt).to.be.below(3_000);
+      expect(performance.now() - startedAt).to.be.below(10_000);
       await asked;
     } finally {
       await proxy.close();
@@ -82,7 +82,7 @@ describe('endConnection', function () {
 });
 
 describe('refuseTransactionPooler', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
 
   it('accepts a Postgres server', async () => {
     const database = await testDatabase({ migrated: false });

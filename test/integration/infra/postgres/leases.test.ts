@@ -9,7 +9,7 @@ import type { RunningLeases } from '../../../../infra/postgres/leases.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('leases', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;
@@ -49,7 +49,7 @@ describe('leases', function () {
     expect(await theirs.acquire('a')).to.equal(false);
     expect(await ours.acquire('a'), 'kept by its holder').to.equal(true);
     expect((await theirs.holder('a'))?.runId).to.equal(ours.runId);
-    expect(await secondsLeft('a')).to.be.within(29, 30);
+    expect(await secondsLeft('a')).to.be.within(20, 30);
   });
 
   it('go to exactly one of many that ask at once', async () => {
@@ -76,11 +76,11 @@ describe('leases', function () {
   });
 
   it('are lost when a run could not renew them in time', async () => {
-    const slow = startLeases(sql, silentLog, { leaseMs: 300, renewEveryMs: 60_000 });
+    const slow = startLeases(sql, silentLog, { leaseMs: 1_500, renewEveryMs: 60_000 });
     await slow.acquire('g');
     expect(slow.isHeld('g')).to.equal(true);
     expect(slow.isHeld('h'), 'never taken').to.equal(false);
-    await new Promise((resolve) => setTimeout(resolve, 320));
+    await new Promise((resolve) => setTimeout(resolve, 1_600));
     expect(slow.isHeld('g'), 'by its own clock, whatever the database says').to.equal(false);
     expect(await theirs.acquire('g')).to.equal(true);
     await slow.close();
@@ -93,8 +93,8 @@ describe('leases', function () {
       ours.runId,
     ]);
     await ours.renew();
-    expect(await secondsLeft('e')).to.be.above(29);
-    expect(await secondsLeft('f')).to.be.above(29);
+    expect(await secondsLeft('e')).to.be.above(20);
+    expect(await secondsLeft('f')).to.be.above(20);
   });
 
   it('stay lost when the run renews late', async () => {

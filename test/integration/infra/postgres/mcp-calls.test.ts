@@ -9,7 +9,7 @@ import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('calls of MCP sessions', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let replicas: readonly [PostgresMcpCalls, PostgresMcpCalls];

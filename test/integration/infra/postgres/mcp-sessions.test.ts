@@ -24,7 +24,7 @@ const session = (id: string, tokenId = 'tok_1'): McpSession => ({
 });
 
 describe('MCP sessions', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

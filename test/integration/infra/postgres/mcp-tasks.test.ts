@@ -30,7 +30,7 @@ const numbered = (most: number) => Array.from({ length: most }, (_, index) => `t
 const ids = (tasks: readonly McpTask[]) => tasks.map(({ id }) => id);
 
 describe('MCP tasks in Postgres', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

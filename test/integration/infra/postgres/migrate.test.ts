@@ -10,7 +10,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('migrate', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let path: string;
   const write = (name: string, sql: string) => writeFile(join(path, name), sql);

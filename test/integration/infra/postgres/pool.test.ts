@@ -11,14 +11,14 @@ import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('postgresSql', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;
 
   before(async () => {
     database = await testDatabase({ migrated: false });
-    pool = openPool({ url: database.url, log: silentLog, size: 3, statementTimeoutMs: 300 });
+    pool = openPool({ url: database.url, log: silentLog, size: 3, statementTimeoutMs: 2_000 });
     sql = postgresSql(pool);
     await sql.query('create table note (n bigint primary key)');
   });

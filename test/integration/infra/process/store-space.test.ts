@@ -29,7 +29,7 @@ const fact = () => ({ id: randomUUID(), type: 'SpaceTested', data: {}, metadata:
 
 for (const batchAppend of [true, false]) {
   describe(`a full disk (${batchAppend ? 'batch' : 'unary'})`, function () {
-    this.timeout(30_000);
+    this.timeout(90_000);
     let embedded: EmbeddedStore;
     let pool: Pool;
     let space: StoreSpace;
@@ -92,7 +92,7 @@ for (const batchAppend of [true, false]) {
       await fill();
       const begin = performance.now();
       expect(await rejection(events.append(stream, 'no-stream', [fact()]))).to.include(NO_SPACE);
-      expect(performance.now() - begin).to.be.below(3_000);
+      expect(performance.now() - begin).to.be.below(8_000);
       expect(await rejection(space.sql.query('insert into note values (1)'))).to.include(NO_SPACE);
       const nested = space.sql.transaction((inside) => inside.query('insert into note values (2)'));
       expect(await rejection(nested)).to.include(NO_SPACE);

@@ -29,9 +29,9 @@ describe('the lag of the read models', () => {
     const all = rig.events.all.length;
     expect(follower.status()).to.deep.include({ leader: false, lagEvents: all });
     expect(follower.status().lagSeconds).to.be.within(59, 70);
-    expect((await rejection(ready(follower))).message).to.equal(
-      `the read models are 60 s behind the log (${String(all)} events wait)`,
-    );
+    expect((await rejection(ready(follower))).message)
+      .to.match(/^the read models are 6\d s behind the log /)
+      .and.include(`(${String(all)} events wait)`);
     const leader = await rig.start();
     await rig.settle(leader);
     await eventually(() => follower.status().lagEvents === 0);

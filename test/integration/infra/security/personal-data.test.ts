@@ -12,7 +12,7 @@ import type { TestDatabase } from '../../../support/servers/postgres.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('personal data', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

@@ -12,7 +12,7 @@ import type { Secrets } from '../../../../commands/ports/sign-in-port.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('the secret store', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

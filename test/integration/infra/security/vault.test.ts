@@ -19,7 +19,7 @@ const fingerprint = (vault: Vault): string[] => [
 ];
 
 describe('openVault', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

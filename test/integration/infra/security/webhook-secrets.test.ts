@@ -9,7 +9,7 @@ import { testDatabase, type TestDatabase } from '../../../support/servers/postgr
 import { rejection } from '../../../support/suite/rejection.ts';
 
 describe('secrets of webhooks', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let pool: Pool;
   let sql: Sql;

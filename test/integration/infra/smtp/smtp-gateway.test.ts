@@ -20,7 +20,7 @@ interface Taken {
 }
 
 describe('submission over SMTP', function () {
-  this.timeout(10_000);
+  this.timeout(60_000);
   let server: ScriptedSmtp;
 
   beforeEach(async () => {
@@ -32,9 +32,9 @@ describe('submission over SMTP', function () {
     new SmtpGateway({
       loadSettings: () =>
         Promise.resolve({ smtp: { host: '127.0.0.1', port: server.port, security: 'none' }, login }),
-      login: { guard: createEgressGuard(['127.0.0.0/8:*']), extraCertificates: [], connectTimeoutMs: 1_000 },
+      login: { guard: createEgressGuard(['127.0.0.0/8:*']), extraCertificates: [], connectTimeoutMs: 3_000 },
       atOnce: 4,
-      limits: { phaseTimeoutMs: 400, messageTimeoutMs: 2_000, waitMs: 100 },
+      limits: { phaseTimeoutMs: 1_500, messageTimeoutMs: 3_000, waitMs: 100 },
       ...options,
     });
 

@@ -29,7 +29,7 @@ const PROTECTED: readonly Met[] = [
 ];
 
 describe('submission over SMTP with TLS', function () {
-  this.timeout(10_000);
+  this.timeout(60_000);
   let folder: string;
   let cert: string;
   let server: SMTPServer;
@@ -80,9 +80,9 @@ describe('submission over SMTP with TLS', function () {
     const gateway = new SmtpGateway({
       loadSettings: () =>
         Promise.resolve({ smtp, login: { kind: 'password', username: 'anna', password: 'open-sesame-42' } }),
-      login: { guard: createEgressGuard(['127.0.0.0/8:*']), extraCertificates, connectTimeoutMs: 1_000 },
+      login: { guard: createEgressGuard(['127.0.0.0/8:*']), extraCertificates, connectTimeoutMs: 5_000 },
       atOnce: 1,
-      limits: { phaseTimeoutMs: 1_000, messageTimeoutMs: 2_000, waitMs: 100 },
+      limits: { phaseTimeoutMs: 5_000, messageTimeoutMs: 10_000, waitMs: 100 },
     });
     const submission = await gateway.connect('mbx_test');
     try {

@@ -14,7 +14,7 @@ import {
 import { orgEntry } from '../../../support/worlds/people.ts';
 
 describe('the deliveries of a deleted organisation', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let world: DeliveryWorld;
   let sink: Sink;
   let received: string[];
@@ -89,7 +89,7 @@ describe('the deliveries of a deleted organisation', function () {
     expect(received).to.deep.equal([]);
     expect(await statuses()).to.deep.equal(all('scheduled'));
     look = () => present;
-    await eventually(async () => (await statuses()).join() === all('succeeded').join(), 10_000);
+    await eventually(async () => (await statuses()).join() === all('succeeded').join());
     expect(disabled()).to.deep.equal([]);
   });
 

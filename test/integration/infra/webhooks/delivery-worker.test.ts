@@ -19,7 +19,7 @@ import { memberEntry, membershipsWith, personEntry } from '../../../support/worl
 const FOREVER_MS = 2 ** 31 - 1;
 
 describe('the worker that delivers webhooks', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let world: DeliveryWorld;
   let sink: Sink;
   let received: Received[];
@@ -42,7 +42,7 @@ describe('the worker that delivers webhooks', function () {
   const numbers = (from: number, to: number): string[] =>
     Array.from({ length: to - from + 1 }, (_, index) => `evt_${String(from + index)}`);
   const allEnded = (): Promise<void> =>
-    eventually(async () => (await world.rows()).every(({ status }) => status !== 'scheduled'), 15_000);
+    eventually(async () => (await world.rows()).every(({ status }) => status !== 'scheduled'));
   const statuses = async (): Promise<string[]> =>
     (await world.rows()).map(({ event_id, attempt, status }) => `${event_id}.${String(attempt)} ${status}`);
 
@@ -65,17 +65,17 @@ describe('the worker that delivers webhooks', function () {
   });
 
   it('begins within a moment of what is queued', async () => {
+    // Unasked it looks only every half minute.
+    const sleep: typeof systemClock.sleep = (ms, signal) => systemClock.sleep(60 * ms, signal);
     await world.endpoint('whk_1', sink.url);
-    world.run();
+    world.run({ ports: { clock: { ...systemClock, sleep } } });
     await eventually(
       async () => (await world.rig.sql.query('select 1 from work.delivery_progress')).length > 0,
     );
     await systemClock.sleep(100);
     for (let n = 1; n <= 5; n += 1) {
-      const from = performance.now();
       await world.queue(['whk_1'], n, n);
       await eventually(() => received.length === n);
-      expect(performance.now() - from).to.be.lessThan(400);
     }
   });
 
@@ -101,7 +101,7 @@ describe('the worker that delivers webhooks', function () {
     await world.queue(['whk_1'], 1, 1);
     world.run();
     await eventually(async () => (await statuses()).length === 2);
-    await eventually(() => received.length === 2, 10_000);
+    await eventually(() => received.length === 2);
     await allEnded();
     expect(await statuses()).to.deep.equal(['evt_1.1 failed', 'evt_1.2 succeeded']);
     expect(ids()).to.deep.equal(['evt_1', 'evt_1']);
@@ -149,10 +149,11 @@ describe('the worker that delivers webhooks', function () {
     await world.endpoint('whk_1', silent.url);
     await world.endpoint('whk_2', sink.url);
     await world.queue(['whk_1', 'whk_2'], 1, 100);
-    world.run();
-    await eventually(() => received.length === 100, 1_900);
-    await world[Symbol.asyncDispose]();
+    world.run({ deadlineMs: 25_000 });
+    // Before an attempt at the silent one has ended.
+    await eventually(() => received.length === 100, 20_000);
     await silent[Symbol.asyncDispose]();
+    await world[Symbol.asyncDispose]();
     world = await openDeliveryWorld();
   });
 
@@ -175,7 +176,7 @@ describe('the worker that delivers webhooks', function () {
       await world.endpoint('whk_1', sink.url);
       await world.queue(['whk_1'], 1, 5);
       const first = world.run({ dieAt });
-      await eventually(() => first.killed(), 10_000);
+      await eventually(() => first.killed());
       world.run();
       await allEnded();
       expect(new Set(ids())).to.deep.equal(new Set(numbers(1, 5)));
@@ -213,7 +214,7 @@ describe('the worker that delivers webhooks', function () {
     const again = await world.rig.start({ projections: [webhooks] });
     await world.queue(['whk_1'], 101, 120);
     await world.rig.settle(again);
-    await eventually(() => new Set(ids()).size === 120, 10_000);
+    await eventually(() => new Set(ids()).size === 120);
     await systemClock.sleep(300);
     expect(ids().toSorted()).to.deep.equal(numbers(1, 120).toSorted());
   });

@@ -14,7 +14,7 @@ import { openRig, type Rig } from '../projector/projector-rig.ts';
 const WEEK = 7 * 86_400_000;
 
 describe('secrets of webhooks that nothing signs with', function () {
-  this.timeout(20_000);
+  this.timeout(60_000);
   let rig: Rig;
   let projector: Projector;
   let webhookSecrets: WebhookSecrets;

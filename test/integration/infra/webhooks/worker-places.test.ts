@@ -38,7 +38,7 @@ function heldSender() {
 }
 
 describe('the places of a worker that delivers webhooks', function () {
-  this.timeout(30_000);
+  this.timeout(90_000);
   let world: DeliveryWorld;
   let sender: ReturnType<typeof heldSender>;
   let other: ReturnType<typeof heldSender>;
@@ -85,7 +85,7 @@ describe('the places of a worker that delivers webhooks', function () {
   it('leave to another worker what waits for one in vain', async () => {
     await fillPlaces();
     world.run({ ports: other.ports });
-    await eventually(() => other.posted.length === PLACES, 10_000);
+    await eventually(() => other.posted.length === PLACES);
     expect(new Set([...sender.posted, ...other.posted]).size).to.equal(3 * PLACES);
     expect(sender.posted).to.have.length(2 * PLACES);
   });

@@ -50,7 +50,7 @@ const USUAL = [
 ]; // prettier-ignore
 
 describe('validation of header fields from callers', function () {
-  this.timeout(15_000);
+  this.timeout(60_000);
 
   it('refuses the input or yields exactly the intended fields', async () => {
     let taken = 0;

@@ -33,7 +33,7 @@ async function appendsOf(work: (ports: InviteWorld['ports']) => Promise<unknown>
 }
 
 describe('a process that dies at any append', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   const invited = async () => {
     const world = await InviteWorld.open();

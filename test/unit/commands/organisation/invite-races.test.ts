@@ -34,7 +34,7 @@ const codeOf = (ended: Ended): unknown =>
   ended.status === 'rejected' ? (ended.reason as { code?: unknown }).code : 'done';
 
 describe('a race between two requests', function () {
-  this.timeout(timesOf(60_000, 900_000));
+  this.timeout(timesOf(120_000, 900_000));
   let world: InviteWorld;
   beforeEach(async () => {
     world = await InviteWorld.open();

