@@ -10,13 +10,12 @@ import type { Ports } from '../commands/ports/ports.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import type { Position } from '../commands/values/position.ts';
 import { effectOf } from '../read-api/capability-registry.ts';
+import { INVALID_PARAMS } from './json-rpc-answers.ts';
 import type { ToolCatalogue } from './list-tools.ts';
 import { invokeWithin } from './result-size.ts';
 import type { Tool } from './tool.ts';
 import { type ArgumentIssue, InvalidArguments, readArguments, schemaIssues } from './tool-input.ts';
-import { answerResult, errorResult } from './tool-result.ts';
-
-export const INVALID_PARAMS = -32602;
+import { answerResult, errorResult, type ResultMeta, type ResultOptions } from './tool-result.ts';
 
 export interface Toolbox {
   readonly catalogue: ToolCatalogue;
@@ -38,6 +37,8 @@ export interface ToolCall {
   /** Aborts when the client disconnects. */
   readonly gone: () => AbortSignal;
   readonly revision: Pick<ProtocolRevision, 'argumentErrorsAsResults'>;
+  /** What the revision puts into `_meta` of every result. */
+  readonly resultMeta: ResultMeta;
 }
 
 export interface ToolAnswer {
@@ -46,6 +47,19 @@ export interface ToolAnswer {
   /** Position of the last event of a write. */
   readonly position: Position | null;
   readonly isError: boolean;
+}
+
+/** The parts of `CallToolRequest` used here; others, such as `_meta`, are ignored. */
+export function readCall({
+  name,
+  arguments: args = {},
+}: Readonly<Record<string, unknown>>): Pick<ToolCall, 'name' | 'args'> {
+  if (typeof name !== 'string')
+    throw new JSONRPCErrorException('name: expected the name of a tool', INVALID_PARAMS);
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+    throw new JSONRPCErrorException('arguments: expected an object', INVALID_PARAMS);
+  }
+  return { name, args: args as ToolCall['args'] };
 }
 
 /**
@@ -75,17 +89,22 @@ async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAn
     await invoke(toolbox, tool, call, { input: inputToName(tool, call), idempotencyKey: null });
   const { input, idempotencyKey } = readArguments(tool, call.args, call.caller);
   call.admit({ ...capability, effect: effectOf(capability, input) });
-  const { limits, mcpTextBlock } = toolbox.ports.server;
+  const { limits } = toolbox.ports.server;
   const { outcome, json, fits } = await invokeWithin(tool, input, limits.mcpResultBytes, (asked) =>
     invoke(toolbox, tool, call, { input: asked, idempotencyKey }),
   );
   if (!fits) toolbox.ports.log.warn('mcp: tool result exceeds its limit', { tool: tool.name });
   return {
-    result: answerResult(json, { textBlock: mcpTextBlock }, notesOf(outcome)),
+    result: answerResult(json, resultOptions(toolbox, call), notesOf(outcome)),
     position: outcome.position,
     isError: false,
   };
 }
+
+const resultOptions = ({ ports }: Toolbox, { resultMeta }: ToolCall): ResultOptions => ({
+  textBlock: ports.server.mcpTextBlock,
+  meta: resultMeta,
+});
 
 /** The input that lets the refusal name what this call needs; unreadable arguments count as none. */
 function inputToName(tool: Tool, { args, caller }: ToolCall): unknown {
@@ -126,21 +145,21 @@ const notesOf = ({ replayed, stale }: Outcome): readonly string[] => [
   ...(stale ? ['stale'] : []),
 ];
 
-function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown): ToolAnswer {
+function failed(toolbox: Toolbox, tool: Tool, call: ToolCall, error: unknown): ToolAnswer {
   const issues = brokenSchema(tool, call, error);
   if (issues.length > 0 && !call.revision.argumentErrorsAsResults) throw invalidParams(tool, issues);
   if (error instanceof GatewayError && error.code === 'insufficient_scope')
     throw scopeRefusal(tool, call, error);
   if (error instanceof GatewayError && ERROR_TABLE[error.code].channel === 'http') throw error;
   if (!(error instanceof GatewayError || error instanceof InvalidArguments)) {
-    ports.log.error('mcp: tool failed', {
+    toolbox.ports.log.error('mcp: tool failed', {
       tool: tool.name,
       request_id: call.requestId,
       error: describe(error),
     });
   }
   const told = issues.length > 0 ? invalidRequest(tool, issues) : error;
-  const result = errorResult(told, call.requestId, { textBlock: ports.server.mcpTextBlock });
+  const result = errorResult(told, call.requestId, resultOptions(toolbox, call));
   return { result, position: null, isError: true };
 }
 

@@ -1,8 +1,9 @@
 /** Writes answers to `/mcp` straight to the socket: one write, known Content-Length, no framework. */
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../commands/values/errors.ts';
+import { type ErrorBody, GatewayError } from '../commands/values/errors.ts';
 import { ADVISED_SCOPES, resourceMetadataUrl } from '../read-api/http/oauth-metadata.ts';
-import { type Challenge, sendError } from '../read-api/http/rest-answer.ts';
+import { type ErrorStyle, sendError } from '../read-api/http/rest-answer.ts';
+import { errorResponse, INTERNAL_ERROR, type MessageId } from './json-rpc-answers.ts';
 import { EnvelopeRefusal } from './json-rpc-messages.ts';
 
 export const ALLOWED_METHODS = 'POST, DELETE';
@@ -16,10 +17,10 @@ function sendText(response: ServerResponse, status: number, type: string, text: 
   response.end(text);
 }
 
-/** 200 with one JSON-RPC response, or an array of them. */
-export const sendJson = (response: ServerResponse, text: string): void => {
+/** One JSON-RPC response, or an array of them. */
+export const sendJson = (response: ServerResponse, text: string, status = 200): void => {
   response.setHeader('Cache-Control', 'no-store');
-  sendText(response, 200, 'application/json', text);
+  sendText(response, status, 'application/json', text);
 };
 
 /** 202: notifications and responses are accepted without an answer. */
@@ -42,28 +43,42 @@ export function sendEvents(response: ServerResponse, messages: readonly string[]
   sendText(response, 200, 'text/event-stream', events.join(''));
 }
 
-/** How a client without a token, or with too narrow a one, gets another. */
-const challengeOf = (baseUrl: string): Challenge => ({
+/** A client without a token, or with too narrow a one, is told how it gets another. */
+const styleOf = (baseUrl: string): ErrorStyle => ({
   realm: 'mcp',
   resourceMetadata: resourceMetadataUrl(baseUrl),
   scopes: ADVISED_SCOPES,
 });
 
+/** The error body as the data of a JSON-RPC error. MCP leaves codes outside of JSON-RPC's range to servers. */
+const asRpcError = (id: MessageId, body: ErrorBody): object => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code: body.status === 500 ? INTERNAL_ERROR : body.status, message: body.message, data: body },
+});
+
+interface Refused {
+  /** For the error body. */
+  readonly requestId: string;
+  readonly baseUrl: string;
+  /** Of a request whose failures are all JSON-RPC errors. */
+  readonly rpcId?: MessageId;
+}
+
 /** An HTTP failure: the service's error body, or a JSON-RPC error for a body that is not JSON-RPC. */
 export function sendRefusal(
   response: ServerResponse,
   error: unknown,
-  requestId: string,
-  baseUrl: string,
+  { requestId, baseUrl, rpcId }: Refused,
 ): void {
   if (error instanceof EnvelopeRefusal) {
-    const { id, code, message } = error;
-    const body = { jsonrpc: '2.0', ...(id === undefined ? {} : { id }), error: { code, message } };
-    sendText(response, 400, 'application/json', JSON.stringify(body));
+    sendText(response, 400, 'application/json', errorResponse(error.id, error));
     return;
   }
   if (error instanceof GatewayError && error.code === 'method_not_allowed') {
     response.setHeader('Allow', ALLOWED_METHODS);
   }
-  sendError(response, error, requestId, challengeOf(baseUrl));
+  const style = styleOf(baseUrl);
+  if (rpcId === undefined) sendError(response, error, requestId, style);
+  else sendError(response, error, requestId, { ...style, wrap: (body) => asRpcError(rpcId, body) });
 }

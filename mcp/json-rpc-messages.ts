@@ -4,8 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonObject } from '../commands/values/json-object.ts';
-
-export type MessageId = string | number;
+import { INVALID_REQUEST, type MessageId, PARSE_ERROR } from './json-rpc-answers.ts';
 
 export type Message =
   | {
@@ -29,9 +28,6 @@ export interface Envelope {
   readonly batch: boolean;
   readonly messages: readonly Message[];
 }
-
-export const PARSE_ERROR = -32700;
-export const INVALID_REQUEST = -32600;
 
 /** The whole body is refused: HTTP 400 with a JSON-RPC error. */
 export class EnvelopeRefusal extends Error {

@@ -16,15 +16,17 @@ import { GatewayError } from '../commands/values/errors.ts';
 import type { McpSession } from '../commands/ports/mcp.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
-import { callTool, INVALID_PARAMS, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';
+import { callTool, readCall, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';
+import { INTERNAL_ERROR, METHOD_NOT_FOUND, resultResponse } from './json-rpc-answers.ts';
 import { startTask } from './start-task.ts';
 import { TaskMethods, type TaskRequest } from './task-methods.ts';
 import type { TaskRuns } from './run-tasks.ts';
 import { taskTtl } from './task-payload.ts';
 import { initializeResult, readClientHello } from './initialize.ts';
 import type { RequestMessage } from './json-rpc-messages.ts';
+import { refuseCursor } from './list-tools.ts';
 import { negotiateRevision, type ProtocolRevision } from './protocol-revisions.ts';
-import type { SessionPositions } from './session-positions.ts';
+import type { LastWrites } from './last-writes.ts';
 import { errorResult } from './tool-result.ts';
 
 /** One HTTP request in progress. */
@@ -56,12 +58,9 @@ export interface OpenSession {
 
 export interface MethodOptions {
   readonly toolbox: Toolbox;
-  readonly positions: SessionPositions;
+  readonly lastWrites: LastWrites;
   readonly taskRuns: TaskRuns;
 }
-
-const INTERNAL_ERROR = -32603;
-const METHOD_NOT_FOUND = -32601;
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -114,7 +113,7 @@ export class JsonRpcMethods {
       if (response.error.data instanceof GatewayError) throw response.error.data;
       return JSON.stringify(response);
     }
-    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${String(response?.result)}}`;
+    return resultResponse(id, String(response?.result));
   }
 
   /** A `GatewayError` of a method travels in `data` up to `answer`; no unforeseen error shows its text. */
@@ -148,16 +147,14 @@ export class JsonRpcMethods {
   }
 
   #listTools(params: Params, exchange: Exchange): string {
-    if (params['cursor'] !== undefined) {
-      throw new JSONRPCErrorException('Unknown cursor: tools/list has one page.', INVALID_PARAMS);
-    }
+    refuseCursor(params);
     const { row, revision } = sessionOf(exchange);
     const { caller } = exchange;
     return this.#options.toolbox.catalogue.list({ caller, revision, advancedTools: row.advancedTools });
   }
 
   async #callTool(params: Params, { exchange, gone }: OneRequest): Promise<string> {
-    const { positions, toolbox, taskRuns } = this.#options;
+    const { lastWrites, toolbox, taskRuns } = this.#options;
     const { row, revision } = sessionOf(exchange);
     const { caller, client, requestId, admit } = exchange;
     const call: ToolCall = {
@@ -169,12 +166,13 @@ export class JsonRpcMethods {
       gone,
       sessionId: row.id,
       revision,
-      ifPosition: positions.lastOf(row.id),
+      resultMeta: {},
+      ifPosition: lastWrites.positionOf(row.id),
     };
     const ttlMs = revision.tasks ? taskTtl(params) : null;
     if (ttlMs !== null) return await startTask(toolbox, taskRuns, call, ttlMs);
     const { result, isError, position } = await this.#call(call, exchange);
-    if (position !== null) positions.note(row.id, position);
+    if (position !== null) lastWrites.note(row.id, position);
     if (call.name === toggleAdvancedTools.name && !isError)
       this.#switched(exchange, call.args['enabled'] === true);
     return result;
@@ -198,7 +196,10 @@ export class JsonRpcMethods {
       return await callTool(toolbox, call);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      const result = errorResult(error, call.requestId, { textBlock: toolbox.ports.server.mcpTextBlock });
+      const result = errorResult(error, call.requestId, {
+        textBlock: toolbox.ports.server.mcpTextBlock,
+        meta: {},
+      });
       return { result, isError: true, position: null };
     }
   }
@@ -216,14 +217,4 @@ export class JsonRpcMethods {
 function sessionOf({ session }: Exchange): OpenSession {
   if (session === null) throw new Error('a method ran outside of a session');
   return session;
-}
-
-/** The parts of `CallToolRequest` used here; others, such as `_meta`, are ignored. */
-function readCall({ name, arguments: args = {} }: Params): Pick<ToolCall, 'name' | 'args'> {
-  if (typeof name !== 'string')
-    throw new JSONRPCErrorException('name: expected the name of a tool', INVALID_PARAMS);
-  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
-    throw new JSONRPCErrorException('arguments: expected an object', INVALID_PARAMS);
-  }
-  return { name, args: args as Params };
 }

@@ -1,7 +1,9 @@
 /** tools/list: a caller's tools in fixed order: advertised ones first, then the enabled granular ones. */
+import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { mayCall } from '../commands/kernel/authorize.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
+import { INVALID_PARAMS } from './json-rpc-answers.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
 import { type Tool, toolOf } from './tool.ts';
 
@@ -10,6 +12,12 @@ export interface ToolView {
   /** The session's setting. */
   readonly advancedTools: boolean;
   readonly revision: Pick<ProtocolRevision, 'describesOutput' | 'tasks'>;
+}
+
+/** Throws a JSON-RPC error for params of `tools/list` that ask for another page than the first. */
+export function refuseCursor({ cursor }: Readonly<Record<string, unknown>>): void {
+  if (cursor === undefined) return;
+  throw new JSONRPCErrorException('Unknown cursor: tools/list has one page.', INVALID_PARAMS);
 }
 
 /** Distinct lists cached as text, one per set of scopes in use. */

@@ -10,8 +10,11 @@ import { ClientGone, readBody } from '../read-api/http/request-body.ts';
 import { ALLOWED_METHODS, sendNoContent, sendRefusal } from './http-answers.ts';
 import { EnvelopeRefusal, readEnvelope } from './json-rpc-messages.ts';
 import { checkAccept, checkContentType } from './request-headers.ts';
+import { SESSIONLESS_REVISION } from './protocol-revisions.ts';
 import { TaskRuns } from './run-tasks.ts';
 import { type SessionOptions, SessionRequests } from './session-requests.ts';
+import { isSessionless } from './sessionless-checks.ts';
+import { SessionlessRequests } from './sessionless-requests.ts';
 
 export interface McpOptions extends SessionOptions {
   readonly door: RequestGate;
@@ -38,10 +41,16 @@ export function openMcp(options: McpOptions): Mcp {
 class McpEndpoint {
   readonly #options: McpOptions;
   readonly #sessions: SessionRequests;
+  /** Null when the revision without sessions is off. */
+  readonly #sessionless: SessionlessRequests | null;
 
   constructor(options: McpOptions, taskRuns: TaskRuns) {
     this.#options = options;
     this.#sessions = new SessionRequests(options, taskRuns);
+    const { mcpRevisions } = options.ports.server;
+    this.#sessionless = mcpRevisions.includes(SESSIONLESS_REVISION.name)
+      ? new SessionlessRequests(options)
+      : null;
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -56,7 +65,7 @@ class McpEndpoint {
       if (!(error instanceof GatewayError || error instanceof EnvelopeRefusal)) {
         log.error('mcp: request failed', { request_id: requestId, error: String(error) });
       }
-      if (!response.headersSent) sendRefusal(response, error, requestId, server.baseUrl);
+      if (!response.headersSent) sendRefusal(response, error, { requestId, baseUrl: server.baseUrl });
     }
   }
 
@@ -93,7 +102,8 @@ class McpEndpoint {
     const envelope = readEnvelope(await readBody(request, ports.server.limits.jsonBodyBytes));
     // Authenticates a second time: a body may take minutes to arrive, and rights end within a second.
     const visitor = await door.authenticate(request, requestId);
-    await this.#sessions.answer({
+    const sessionless = isSessionless(headers, envelope) ? this.#sessionless : null;
+    await (sessionless ?? this.#sessions).answer({
       headers,
       visitor,
       requestId,

@@ -1,6 +1,6 @@
 /**
  * The MCP revisions this server supports and their differences here, as frozen data. Everything else behaves
- * alike. Newest first: a client that requests another revision is offered the first.
+ * alike.
  */
 export interface ProtocolRevision {
   readonly name: string;
@@ -25,6 +25,7 @@ export const NEWEST_REVISION: ProtocolRevision = Object.freeze({
   argumentErrorsAsResults: true,
 });
 
+/** The revisions with sessions, newest first: a client that requests another is offered the first. */
 export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
   NEWEST_REVISION,
   Object.freeze({
@@ -46,6 +47,20 @@ export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
 ]);
 
 export const PROTOCOL_REVISION_NAMES: readonly string[] = PROTOCOL_REVISIONS.map(({ name }) => name);
+
+/** The revision without sessions; `initialize` never offers it. */
+export const SESSIONLESS_REVISION: ProtocolRevision = Object.freeze({
+  name: '2026-07-28',
+  batches: false,
+  versionHeaderRequired: true,
+  describesOutput: true,
+  tasks: false,
+  argumentErrorsAsResults: true,
+});
+
+/** Names of the supported revisions, newest first. */
+export const supportedRevisions = ({ sessionless }: { readonly sessionless: boolean }): readonly string[] =>
+  sessionless ? [SESSIONLESS_REVISION.name, ...PROTOCOL_REVISION_NAMES] : PROTOCOL_REVISION_NAMES;
 
 const byName: ReadonlyMap<string, ProtocolRevision> = new Map(
   PROTOCOL_REVISIONS.map((revision) => [revision.name, revision]),

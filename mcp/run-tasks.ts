@@ -125,7 +125,7 @@ async function outcomeOf(run: TaskRun, gone: AbortSignal, { server }: Ports): Pr
       const data: unknown = error.data;
       return { outcome: { kind: 'error', code, message, data }, failure: message };
     }
-    const text = errorResult(error, run.requestId, { textBlock: server.mcpTextBlock });
+    const text = errorResult(error, run.requestId, { textBlock: server.mcpTextBlock, meta: {} });
     return { outcome: { kind: 'result', text }, failure: failureIn(text) };
   }
 }

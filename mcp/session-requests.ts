@@ -15,19 +15,19 @@ import { sendAccepted, sendEvents, sendJson } from './http-answers.ts';
 import {
   type Envelope,
   EnvelopeRefusal,
-  INVALID_REQUEST,
   isId,
   type Message,
   type Notification,
   type RequestMessage,
 } from './json-rpc-messages.ts';
+import { errorResponse, INVALID_REQUEST } from './json-rpc-answers.ts';
 import { type Exchange, JsonRpcMethods, type OpenSession } from './json-rpc-methods.ts';
+import { LastWrites } from './last-writes.ts';
 import { ToolCatalogue } from './list-tools.ts';
 import type { Arrival, PostedMessage } from './posted-message.ts';
 import { revisionNamed } from './protocol-revisions.ts';
 import { checkVersion, SESSION_HEADER, sessionIdOf } from './request-headers.ts';
 import type { TaskRuns } from './run-tasks.ts';
-import { SessionPositions } from './session-positions.ts';
 
 /** A tools/call may use a cached session this old; showing or changing the session reads the row. */
 const SESSION_COPY_MS = 1_000;
@@ -40,7 +40,7 @@ export interface SessionOptions {
 
 export class SessionRequests {
   readonly #options: SessionOptions;
-  readonly #positions = new SessionPositions();
+  readonly #lastWrites = new LastWrites();
   readonly #methods: JsonRpcMethods;
 
   constructor(options: SessionOptions, taskRuns: TaskRuns) {
@@ -49,7 +49,7 @@ export class SessionRequests {
     const catalogue = new ToolCatalogue(registry);
     this.#methods = new JsonRpcMethods({
       toolbox: { catalogue, registry, ports },
-      positions: this.#positions,
+      lastWrites: this.#lastWrites,
       taskRuns,
     });
   }
@@ -81,7 +81,7 @@ export class SessionRequests {
     const { row, revision } = await this.#find(arrival, 0);
     checkVersion(arrival.headers, revision);
     await this.#options.ports.sessions.end(row.id);
-    this.#positions.forget(row.id);
+    this.#lastWrites.forget(row.id);
   }
 
   /** Runs sequentially in the order sent, so that the writes of a batch happen in the order written. */
@@ -186,8 +186,4 @@ const belongsTo = (session: McpSession, caller: Caller): boolean =>
   session.principalId === caller.principal.id;
 
 const invalidInBatch = ({ id, problem }: Extract<Message, { kind: 'invalid' }>): string =>
-  JSON.stringify({
-    jsonrpc: '2.0',
-    ...(id === undefined ? {} : { id }),
-    error: { code: INVALID_REQUEST, message: problem },
-  });
+  errorResponse(id, { code: INVALID_REQUEST, message: problem });

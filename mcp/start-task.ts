@@ -2,11 +2,10 @@
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import { mayCall } from '../commands/kernel/authorize.ts';
 import { callTool, inputOf, type Toolbox, type ToolCall, toolNamed } from './call-tool.ts';
+import { METHOD_NOT_FOUND } from './json-rpc-answers.ts';
 import type { TaskRuns } from './run-tasks.ts';
 import { ownerOf } from './task-methods.ts';
 import { taskPayload } from './task-payload.ts';
-
-const METHOD_NOT_FOUND = -32601;
 
 /**
  * The JSON text of a `CreateTaskResult`. Refusals that precede any effect of the plain call also happen here:

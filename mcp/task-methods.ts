@@ -4,7 +4,8 @@ import type { Caller } from '../commands/kernel/access.ts';
 import { authorize } from '../commands/kernel/authorize.ts';
 import { GatewayError } from '../commands/values/errors.ts';
 import type { McpTask, TaskOwner, TaskPlace } from '../commands/ports/mcp.ts';
-import { INVALID_PARAMS, type Toolbox } from './call-tool.ts';
+import type { Toolbox } from './call-tool.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS } from './json-rpc-answers.ts';
 import type { TaskOutcome, TaskRuns } from './run-tasks.ts';
 import { RELATED_TASK, taskPayload } from './task-payload.ts';
 
@@ -13,7 +14,6 @@ type Params = Readonly<Record<string, unknown>>;
 /** Interval at which a task of another process is read while a client waits for its result. */
 const LOOK_EVERY_MS = 1_000;
 const TASKS_PER_PAGE = 50;
-const INTERNAL_ERROR = -32603;
 
 const CANCELLED = 'Cancelled on request; an effect that had begun is not undone.';
 

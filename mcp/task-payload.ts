@@ -2,7 +2,7 @@
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import { z } from 'zod';
 import type { McpTask } from '../commands/ports/mcp.ts';
-import { INVALID_PARAMS } from './call-tool.ts';
+import { INVALID_PARAMS } from './json-rpc-answers.ts';
 
 export const MAX_TTL_MS = 24 * 60 * 60 * 1_000;
 /** Long enough to fetch the answer; a shorter requested time is raised to it. */

@@ -4,9 +4,13 @@ import { toErrorBody } from '../commands/values/errors.ts';
 export interface ResultOptions {
   /** False where the operator disabled it: then `content` is empty, never missing. */
   readonly textBlock: boolean;
+  /** Members of `_meta`, in revisions that put some in every result. */
+  readonly meta: ResultMeta;
 }
 
-/** A successful answer, passed as JSON text so that it is serialised once. `notes` becomes `_meta`. */
+export type ResultMeta = Readonly<Record<string, unknown>>;
+
+/** A successful answer, passed as JSON text so that it is serialised once. `notes` go to `_meta`. */
 export const answerResult = (json: string, options: ResultOptions, notes: readonly string[] = []): string =>
   resultText(json, false, options, notes);
 
@@ -17,13 +21,11 @@ export const errorResult = (error: unknown, requestId: string, options: ResultOp
 function resultText(
   json: string,
   isError: boolean,
-  { textBlock }: ResultOptions,
+  { textBlock, meta }: ResultOptions,
   notes: readonly string[],
 ): string {
   const content = textBlock ? `[{"type":"text","text":${JSON.stringify(json)}}]` : '[]';
-  const meta =
-    notes.length === 0
-      ? ''
-      : `,"_meta":${JSON.stringify(Object.fromEntries(notes.map((note) => [note, true])))}`;
-  return `{"content":${content},"structuredContent":${json},"isError":${String(isError)}${meta}}`;
+  const members = { ...meta, ...Object.fromEntries(notes.map((note) => [note, true])) };
+  const written = Object.keys(members).length === 0 ? '' : `,"_meta":${JSON.stringify(members)}`;
+  return `{"content":${content},"structuredContent":${json},"isError":${String(isError)}${written}}`;
 }

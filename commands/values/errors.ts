@@ -190,7 +190,7 @@ export class GatewayError extends Error {
 }
 
 /** The `error` object of `contract.md` 13, the same in every adapter. */
-interface ErrorBody {
+export interface ErrorBody {
   code: ErrorCode;
   status: number;
   message: string;

@@ -2,7 +2,6 @@
 import { identifyLog } from '../../commands/kernel/log-identity.ts';
 import type { Clock, Ports, ReadModels } from '../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
-import { PROTOCOL_REVISION_NAMES } from '../../mcp/protocol-revisions.ts';
 import { listWrittenTo } from '../../projections/contacts.ts';
 import { webhookRecords } from '../../projections/webhook-queries.ts';
 import { followMoves } from '../../projections/message-moves.ts';
@@ -129,7 +128,7 @@ async function openPorts(
       mcpTextBlock: config.mcpTextBlock,
       signUp: config.signUp,
       mailboxNumberBlock: config.mailboxNumberBlock,
-      mcpRevisions: PROTOCOL_REVISION_NAMES,
+      mcpRevisions: config.mcpRevisions,
       strictOutput: options.strictOutput ?? false,
     },
   };

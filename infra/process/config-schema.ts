@@ -202,6 +202,10 @@ export const Settings = z.strictObject({
     description: 'Whether MCP results repeat their structured content as a text block.',
     fallback: 'on',
   }),
+  MCP_2026: z.enum(['on', 'off'], 'must be on or off').default('off').register(settings, {
+    description: 'Whether MCP also has the revision 2026-07-28, which has no sessions.',
+    fallback: 'off',
+  }),
   MAILBOX_NUMBER_BLOCK: wholeNumber(0, LAST_BLOCK).default(0).register(settings, {
     description:
       'Block of 1,048,576 mailbox numbers to use. Installations that share keys need different blocks.',

@@ -9,6 +9,7 @@ import type { Role, SettingDescription } from './config-schema.ts';
 import type { OAuthSettings } from '../oauth/providers.ts';
 import type { SystemMailSettings } from '../system-mail/system-mailer.ts';
 import type { Level } from '../observability/json-log.ts';
+import { supportedRevisions } from '../../mcp/protocol-revisions.ts';
 
 export interface Config {
   readonly roles: ReadonlySet<Role>;
@@ -44,6 +45,8 @@ export interface Config {
   /** Applications may register themselves. */
   readonly oauthSelfRegistration: boolean;
   readonly mcpTextBlock: boolean;
+  /** Supported MCP revisions, newest first. */
+  readonly mcpRevisions: readonly string[];
   readonly signUp: SignUp;
   readonly mailboxNumberBlock: number;
   readonly limits: Limits;
@@ -183,6 +186,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     oauthSelfRegistration: settings.OAUTH_DCR === 'on',
     signUp: settings.SIGNUP,
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
+    mcpRevisions: supportedRevisions({ sessionless: settings.MCP_2026 === 'on' }),
     mailboxNumberBlock: settings.MAILBOX_NUMBER_BLOCK,
     leaseMs: settings.LEASE_SECONDS * 1_000,
     limits: {

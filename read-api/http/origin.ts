@@ -7,7 +7,8 @@ const EXPOSED = [
   'Location', 'Position', 'Stale', 'Idempotency-Replayed',
 ].join(', '); // prettier-ignore
 const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-Position, Mcp-Session-Id, MCP-Protocol-Version';
+  'Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-Position, Mcp-Session-Id, MCP-Protocol-Version, ' +
+  'Mcp-Method, Mcp-Name';
 const PREFLIGHT_SECONDS = 600;
 
 /** The origins that may call: the gateway's own, and those the operator lists. */

@@ -1,7 +1,7 @@
 /** Answers of the REST adapter: sent in one write, headers from the declaration, errors from the table. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Capability } from '../../commands/kernel/capability.ts';
-import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/values/errors.ts';
+import { ERROR_TABLE, type ErrorBody, GatewayError, toErrorBody } from '../../commands/values/errors.ts';
 import { writePosition } from '../../commands/values/position.ts';
 import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
 
@@ -41,32 +41,33 @@ export function sendOutcome(
   response.end();
 }
 
-/** What a surface says in its challenges besides the error. */
-export interface Challenge {
+/** How a surface tells its errors: what its challenges say, and what is around the error body. */
+export interface ErrorStyle {
   readonly realm: string;
   /** Where a client learns how to get a token (RFC 9728 5.1), and for what it should ask. */
   readonly resourceMetadata?: string;
   readonly scopes?: readonly string[];
+  readonly wrap?: (body: ErrorBody) => object;
 }
 
-const REST_CHALLENGE: Challenge = { realm: 'api' };
+const REST_STYLE: ErrorStyle = { realm: 'api' };
 
 /** The error body of `contract.md` 13. */
 export function sendError(
   response: ServerResponse,
   error: unknown,
   requestId: string,
-  surface: Challenge = REST_CHALLENGE,
+  style: ErrorStyle = REST_STYLE,
 ): void {
   const body = toErrorBody(error, requestId);
   if (endsConnection(error, response.req)) response.setHeader('Connection', 'close');
-  const challenge = challengeOf(error, response.req, surface);
+  const challenge = challengeOf(error, response.req, style);
   if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
   if (error instanceof GatewayError && error.replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (body.retry_after_seconds !== undefined) {
     response.setHeader('Retry-After', String(Math.ceil(body.retry_after_seconds)));
   }
-  send(response, body.status, JSON.stringify({ error: body }));
+  send(response, body.status, JSON.stringify(style.wrap?.(body) ?? { error: body }));
 }
 
 /**
@@ -81,9 +82,9 @@ function endsConnection(error: unknown, request: IncomingMessage): boolean {
 }
 
 /** How to authenticate (RFC 6750 3), for an error of authentication. */
-function challengeOf(error: unknown, { headers }: IncomingMessage, surface: Challenge): string | null {
+function challengeOf(error: unknown, { headers }: IncomingMessage, style: ErrorStyle): string | null {
   if (!(error instanceof GatewayError)) return null;
-  const { realm, resourceMetadata, scopes } = surface;
+  const { realm, resourceMetadata, scopes } = style;
   if (error.code === 'insufficient_scope') {
     const { required, operation_scopes: ofOperation = required } = error.details;
     const scope = Array.isArray(ofOperation) ? ofOperation.join(' ') : '';

@@ -140,6 +140,34 @@ export const contractSurfaces = {
     'transport',
     'A present Origin is the own or a listed one, else 403, null too, on both surfaces.',
   ],
+  'contract:16:sessionless-off': [
+    'transport',
+    '2026-07-28 exists only with MCP_2026=on; initialize never offers it and always opens a session.',
+  ],
+  'contract:16:sessionless-headers': [
+    'transport',
+    'Without a session _meta has version and capabilities, and MCP-Protocol-Version, Mcp-Method and Mcp-Name repeat the body.',
+  ],
+  'contract:16:sessionless-errors': [
+    'transport',
+    'Errors without a session are JSON-RPC errors with the id; 400 for headers and _meta, 404 for an unknown method.',
+  ],
+  'contract:16:sessionless-results': [
+    'transport',
+    'Results without a session have resultType and serverInfo; discover and list have ttlMs and cacheScope private.',
+  ],
+  'contract:16:sessionless-tools': [
+    'transport',
+    'Without a session all tools in scope are listed, the switch is not; the list varies by rights only.',
+  ],
+  'contract:16:sessionless-writes': [
+    'transport',
+    'Without a session reads wait for the writes of their token.',
+  ],
+  'contract:16:sessionless-cancel': [
+    'transport',
+    'Without a session a disconnect ends the call and frees its place; a write runs to its outcome.',
+  ],
   'contract:16:cors': ['transport', 'CORS for the same list, exposing the headers a client needs.'],
 
   'contract:17:identity': ['get_identity', 'The payload of GET /identity.'],

@@ -40,6 +40,7 @@ function stage(server: Partial<ServerInfo> = {}) {
       },
       gone: () => new AbortController().signal,
       revision: NEWEST_REVISION,
+      resultMeta: {},
       ...more,
     });
   const result = async (...parameters: Parameters<typeof call>): Promise<Result> =>

@@ -4,6 +4,8 @@ import {
   PROTOCOL_REVISION_NAMES,
   PROTOCOL_REVISIONS,
   revisionNamed,
+  SESSIONLESS_REVISION,
+  supportedRevisions,
 } from '../../../mcp/protocol-revisions.ts';
 
 describe('negotiateRevision', () => {
@@ -28,6 +30,17 @@ describe('negotiateRevision', () => {
   });
 
   it('uses frozen revisions', () => {
-    for (const revision of PROTOCOL_REVISIONS) expect(Object.isFrozen(revision)).to.equal(true);
+    for (const revision of [...PROTOCOL_REVISIONS, SESSIONLESS_REVISION])
+      expect(Object.isFrozen(revision)).to.equal(true);
+  });
+});
+
+describe('supportedRevisions', () => {
+  it('begins with the revision without sessions where it is on', () => {
+    expect(supportedRevisions({ sessionless: false })).to.deep.equal(PROTOCOL_REVISION_NAMES);
+    expect(supportedRevisions({ sessionless: true })).to.deep.equal([
+      '2026-07-28',
+      ...PROTOCOL_REVISION_NAMES,
+    ]);
   });
 });

@@ -35,6 +35,7 @@ function stage(notes: readonly SampleNote[]) {
       admit: () => undefined,
       gone: () => new AbortController().signal,
       revision: NEWEST_REVISION,
+      resultMeta: {},
     });
     const { structuredContent } = JSON.parse(result) as { structuredContent: unknown };
     return structuredContent;

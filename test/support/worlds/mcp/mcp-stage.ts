@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { openSession, type RawAnswer, rawMcp, type RawRequest } from './raw-mcp.ts';
 import { sampleCaller } from './sample-caller.ts';
 import { type ServedMcp, serveMcp } from './serve-mcp.ts';
+import type { ServerInfo } from '../../../../commands/ports/ports.ts';
 
 interface ErrorAnswer {
   readonly error: { code: string | number; status?: number; request_id?: string };
@@ -42,8 +43,8 @@ export class McpStage {
     return [answer.status, code];
   }
 
-  async start(): Promise<void> {
-    const served = await serveMcp();
+  async start(server: Partial<ServerInfo>): Promise<void> {
+    const served = await serveMcp(server);
     served.gate.callers.set('one', sampleCaller());
     served.gate.callers.set('narrow', sampleCaller({ tokenId: 'tok_2', scopes: ['messages:read'] }));
     served.gate.callers.set('other-principal', sampleCaller({ principalId: 'agt_2' }));
@@ -68,9 +69,9 @@ export class McpStage {
 }
 
 /** To be called inside a `describe`: serves before its tests and ends after them. */
-export function stageMcp(): McpStage {
+export function stageMcp(server: Partial<ServerInfo> = {}): McpStage {
   const stage = new McpStage();
-  before(() => stage.start());
+  before(() => stage.start(server));
   beforeEach(() => stage.prepare());
   afterEach(() => {
     stage.settle();

@@ -14,6 +14,8 @@ export interface RawRequest {
   /** `undefined` omits a usual header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
+  /** Disconnects. */
+  readonly signal?: AbortSignal;
 }
 
 const parse = (text: string): unknown => {
@@ -27,7 +29,7 @@ const parse = (text: string): unknown => {
 /** Sends one request, by default with the usual headers. A string body is sent unchanged. */
 export async function rawMcp(
   url: string,
-  { method = 'POST', bearer = 'one', headers = {}, body }: RawRequest,
+  { method = 'POST', bearer = 'one', headers = {}, body, signal }: RawRequest,
 ): Promise<RawAnswer> {
   const usual: Record<string, string | undefined> = {
     authorization: `Bearer ${bearer}`,
@@ -39,6 +41,7 @@ export async function rawMcp(
   const response = await fetch(url, {
     method,
     headers: sent,
+    signal: signal ?? null,
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
@@ -57,6 +60,33 @@ export const callOf = (name: string, args: unknown = {}, id: unknown = 1) =>
 
 export const helloOf = (protocolVersion: string) =>
   rpc('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } });
+
+const REVISION = '2026-07-28';
+
+/** `_meta` of a complete request without a session. */
+export const META = {
+  'io.modelcontextprotocol/protocolVersion': REVISION,
+  'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** A complete request of the revision without sessions. Arguments of `tools/call` are params. */
+export const sessionless = (
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+  id: unknown = 1,
+) => ({
+  body: rpc(method, { _meta: META, ...params }, id),
+  headers: {
+    'mcp-protocol-version': REVISION,
+    'mcp-method': method,
+    ...(typeof params['name'] === 'string' ? { 'mcp-name': params['name'] } : {}),
+  } as Record<string, string | undefined>,
+});
+
+/** A call of a tool without a session. */
+export const sessionlessCall = (name: string, args: unknown = {}, id: unknown = 1) =>
+  sessionless('tools/call', { name, arguments: args }, id);
 
 /** Initializes and returns the headers of every later request. */
 export async function openSession(

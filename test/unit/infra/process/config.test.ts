@@ -27,6 +27,7 @@ describe('loadConfig', () => {
       eventStoreUrl: null,
     });
     expect(config).to.deep.include({ dataDir: '/data', keyFile: '/data/master.key', mcpTextBlock: true });
+    expect(config.mcpRevisions).to.deep.equal(['2025-11-25', '2025-06-18', '2025-03-26']);
     expect(config.limits).to.deep.equal({
       readsPerMinute: 600,
       writesPerMinute: 120,
@@ -72,6 +73,7 @@ describe('loadConfig', () => {
       ALLOWED_ORIGINS: 'https://a.example, http://localhost:8000',
       EGRESS_ALLOW_MAIL: '127.0.0.1/32:*,10.0.0.0/8',
       MCP_TEXT_BLOCK: 'off',
+      MCP_2026: 'on',
       LIMIT_READS_PER_MINUTE: '1000000',
     });
     expect(config).to.deep.include({ host: '0.0.0.0', port: 8080, baseUrl: 'https://mail.example.com' });
@@ -81,6 +83,7 @@ describe('loadConfig', () => {
       keyFile: '/keys/master.key',
       mcpTextBlock: false,
     });
+    expect(config.mcpRevisions).to.deep.equal(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26']);
     expect(config.database).to.deep.equal({
       url: 'postgres://u:p@pooler/db',
       directUrl: 'postgresql://u:p@server/db',
@@ -111,6 +114,7 @@ describe('loadConfig', () => {
       { METRICS_HOST: 'prometheus' },
       /^METRICS_HOST must be an address of this machine such as 127\.0\.0\.1, 0\.0\.0\.0 or ::, not "prometheus"\.$/,
     ],
+    [{ MCP_2026: 'yes' }, /^MCP_2026 must be on or off, not "yes"\.$/],
     [{ MCP_TEXT_BLOCK: 'false' }, /^MCP_TEXT_BLOCK must be on or off, not "false"\.$/],
     [{ LIMIT_WRITES_PER_MINUTE: '0' }, /^LIMIT_WRITES_PER_MINUTE must be a whole number from 1 to/],
     [{ ALLOWED_ORIGINS: 'null' }, /^ALLOWED_ORIGINS must be origins/],

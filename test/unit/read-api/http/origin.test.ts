@@ -77,6 +77,8 @@ describe('Origins', () => {
       'Idempotency-Key',
       'If-Match',
       'Mcp-Session-Id',
+      'Mcp-Method',
+      'Mcp-Name',
     ]);
     for (const [headers, method] of [
       [preflight, 'PUT'],

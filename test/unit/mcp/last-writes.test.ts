@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { SessionPositions } from '../../../mcp/session-positions.ts';
+import { LastWrites } from '../../../mcp/last-writes.ts';
 
-describe('SessionPositions', () => {
+describe('LastWrites', () => {
   it('stores the newest write of each session', () => {
-    const positions = new SessionPositions();
+    const positions = new LastWrites();
     positions.note('a', 5n);
     positions.note('b', 7n);
     positions.note('a', 3n);
-    expect([positions.lastOf('a'), positions.lastOf('b'), positions.lastOf('c')]).to.deep.equal([
+    expect([positions.positionOf('a'), positions.positionOf('b'), positions.positionOf('c')]).to.deep.equal([
       5n,
       7n,
       null,
@@ -15,14 +15,14 @@ describe('SessionPositions', () => {
   });
 
   it('forgets an ended session', () => {
-    const positions = new SessionPositions();
+    const positions = new LastWrites();
     positions.note('a', 5n);
     positions.forget('a');
-    expect(positions.lastOf('a')).to.equal(null);
+    expect(positions.positionOf('a')).to.equal(null);
   });
 
   it('forgets the session that wrote longest ago when there are too many', () => {
-    const positions = new SessionPositions(2);
+    const positions = new LastWrites(2);
     for (const [session, position] of [
       ['a', 1n],
       ['b', 2n],
@@ -31,7 +31,7 @@ describe('SessionPositions', () => {
     ] as const) {
       positions.note(session, position);
     }
-    expect([positions.lastOf('a'), positions.lastOf('b'), positions.lastOf('c')]).to.deep.equal([
+    expect([positions.positionOf('a'), positions.positionOf('b'), positions.positionOf('c')]).to.deep.equal([
       3n,
       null,
       4n,
