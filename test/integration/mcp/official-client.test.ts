@@ -7,7 +7,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'chai';
-import { PROTOCOL_REVISION_NAMES } from '../../../mcp/protocol-revisions.ts';
+import { PROTOCOL_REVISION_NAMES, supportedRevisions } from '../../../mcp/protocol-revisions.ts';
 import { sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
 import { type ServedMcp, serveMcp } from '../../support/worlds/mcp/serve-mcp.ts';
 import { verifies } from '../../support/suite/verifies.ts';
@@ -58,15 +58,20 @@ const call = async (
 const ADVERTISED = ['get_identity', 'settings_toggle_advanced_tools', 'note_query', 'note_act'];
 const GRANULAR = ['note_copy', 'note_fail'];
 
-for (const revision of PROTOCOL_REVISION_NAMES) {
-  describe(`the official client at ${revision}`, () => {
+const SETTINGS = PROTOCOL_REVISION_NAMES.flatMap((revision) => [
+  { revision, sessionless: false },
+  { revision, sessionless: true },
+]);
+
+for (const { revision, sessionless } of SETTINGS) {
+  describe(`the official client at ${revision}, ${sessionless ? 'beside' : 'without'} 2026-07-28`, () => {
     let served: ServedMcp;
     let connected: Connected;
     const names = async (): Promise<string[]> =>
       (await connected.client.listTools()).tools.map(({ name }) => name);
 
     before(async () => {
-      served = await serveMcp();
+      served = await serveMcp({ mcpRevisions: supportedRevisions({ sessionless }) });
       served.gate.callers.set('one', sampleCaller());
       served.gate.callers.set('narrow', sampleCaller({ tokenId: 'tok_2', scopes: [] }));
       served.notes.push({ id: 'n1', text: 'first' });
