@@ -22,12 +22,14 @@ export interface Tokens {
   readonly user_id: string;
   readonly rest_token: string;
   readonly mcp_token: string;
+  /** Where the owner sets a password. */
+  readonly password_link: string;
 }
 
 export type Settings = Readonly<Record<string, string>>;
 
 /** The address of the load balancer; no process listens there. */
-const BASE_URL = 'http://gateway.example';
+export const BASE_URL = 'http://gateway.example';
 
 const UNLIMITED = {
   LIMIT_READS_PER_MINUTE: '1000000',
