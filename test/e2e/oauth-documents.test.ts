@@ -1,5 +1,8 @@
 /** Applications that publish their metadata: what is fetched, from where, and what is taken of it. */
+import { once } from 'node:events';
+import net from 'node:net';
 import { expect } from 'chai';
+import { RebindingName } from '../support/fakes/rebinding-name.ts';
 import type { TestGateway } from '../support/worlds/gateway.ts';
 import { DocumentHost } from '../support/worlds/oauth/document-host.ts';
 import { OAuthClient, REDIRECT, type Reply } from '../support/worlds/oauth/oauth-client.ts';
@@ -122,6 +125,32 @@ describe('an application that publishes its metadata', function () {
     ])
       await refused(id);
     expect(documents.asked.length).to.equal(asked);
+  });
+
+  it('is refused when its name leads elsewhere after the check, and nothing is connected there', async () => {
+    using name = new RebindingName('rebind.example');
+    // The allowed address stands for a public one; the other one is what the owner of the name is after.
+    const [allowed, inside] = ['127.0.0.1', '127.0.0.3'];
+    let connected = 0;
+    const watched = net.createServer((socket) => {
+      connected += 1;
+      socket.destroy();
+    });
+    watched.listen(documents.port, inside);
+    await once(watched, 'listening');
+    try {
+      const before = documents.connections;
+      name.answer(allowed, inside);
+      await refused(`https://rebind.example:${String(documents.port)}/checked.json`);
+      expect(name.asked).to.be.at.least(1);
+      expect(documents.connections, 'connected to the address that was checked').to.equal(before + 1);
+      name.answer(inside);
+      await refused(`https://rebind.example:${String(documents.port)}/blocked.json`);
+      expect(name.asked).to.be.at.least(1);
+      expect(connected).to.equal(0);
+    } finally {
+      watched.close();
+    }
   });
 
   it('is refused in ten seconds by a host that does not finish', async () => {

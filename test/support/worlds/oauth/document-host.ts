@@ -17,10 +17,15 @@ export class DocumentHost implements AsyncDisposable {
   readonly #served = new Map<string, Serve>();
   /** The paths that were asked for, in order. */
   readonly asked: string[] = [];
+  /** Also of those that ask for nothing. */
+  connections = 0;
 
   private constructor(server: https.Server, close: () => Promise<void>) {
     this.#server = server;
     this.#close = close;
+    server.on('connection', () => {
+      this.connections += 1;
+    });
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const path = request.url ?? '';
       this.asked.push(path);
