@@ -39,9 +39,10 @@ export class LibraryDoor {
     this.#base = new URL(options.ports.server.baseUrl);
   }
 
-  /** A new request of an application. */
+  /** A new request of an application. Counted: nobody is signed in, and it is kept until somebody decides. */
   async authorize(request: Request, response: Response): Promise<void> {
     await this.#requireCurrent();
+    await this.#count('authorize', request);
     const kept = [...parametersOf(request)].filter(([name]) => PARAMETERS.has(name));
     await this.#pass(request, response, `/authorize?${new URLSearchParams(kept).toString()}`);
   }
@@ -66,10 +67,15 @@ export class LibraryDoor {
 
   /** Registrations are counted: each leaves something behind. */
   async register(request: Request, response: Response): Promise<void> {
-    const on = { account: `oauth register from ${this.#clients.networkOf(request)}`, source: null };
-    await this.#options.ports.attempts.attempt(on, () => Promise.resolve({}));
+    await this.#count('register', request);
     const body = await readBody(request, PUBLIC_BODY_BYTES);
     await this.#passBody(request, response, pickedBody(body));
+  }
+
+  /** By the network that asks. Throws `rate_limited`. */
+  async #count(what: 'authorize' | 'register', request: Request): Promise<void> {
+    const on = { account: `oauth ${what} from ${this.#clients.networkOf(request)}`, source: null };
+    await this.#options.ports.attempts.attempt(on, () => Promise.resolve({}));
   }
 
   /** Throws `store_unavailable` while this process may lack the end of a grant. */

@@ -53,6 +53,11 @@ describe('a request for authorization', function () {
         expectPage(await (kind === 'stranger' ? stranger : own).authorize(change));
       });
 
+  it('says that an owner can register an application that is not known', async () => {
+    const { text } = await stranger.authorize({ client_id: 'oac_00000000000000000000000000' });
+    expect(text).to.include('an owner of your organisation can register the application');
+  });
+
   const WRONG: Readonly<Record<string, readonly [change: Change, error: string]>> = {
     'without PKCE': [{ code_challenge: null, code_challenge_method: null }, 'invalid_request'],
     'with the plain method of PKCE': [{ code_challenge_method: 'plain' }, 'invalid_request'],
@@ -167,6 +172,38 @@ describe('a request for authorization where anybody may sign up', function () {
       expect(answer.href.startsWith(`${OWN_REDIRECT}?`)).to.equal(true);
     } finally {
       await stage.gateway.stop();
+    }
+  });
+});
+
+describe('requests for authorization from one address', function () {
+  this.timeout(30_000);
+
+  it('are kept up to the limit; then a page says when to come back, and nothing is kept', async () => {
+    const env = { LIMIT_SIGN_INS_PER_MINUTE: '3', TRUSTED_PROXIES: '127.0.0.1' };
+    const stage = await openOAuthStage({ env });
+    const { gateway } = stage;
+    try {
+      const client = await dynamicClient(stage);
+      const kept = async (): Promise<number> =>
+        (await gateway.gateway.ports.sql.query("select 1 from vault.oauth_state where model = 'Interaction'"))
+          .length;
+      const asked = (address: string): Promise<Reply> =>
+        ask(`${client.address}/oauth/authorize?${client.parameters().toString()}`, {
+          headers: { 'x-forwarded-for': address },
+        });
+      for (let request = 0; request < 3; request += 1)
+        expect((await asked('198.51.100.1')).location).to.include('/console#/connect/');
+      const limited = await asked('198.51.100.1');
+      expect([limited.status, limited.location], limited.text).to.deep.equal([429, null]);
+      expect(limited.headers.get('content-type')).to.match(/^text\/html/);
+      expect(Number(limited.headers.get('retry-after'))).to.be.within(1, 60);
+      expect(limited.headers.getSetCookie()).to.deep.equal([]);
+      expect(limited.text).to.include('temporarily_unavailable');
+      expect(await kept()).to.equal(3);
+      expect((await asked('198.51.100.2')).location).to.include('/console#/connect/');
+    } finally {
+      await gateway.stop();
     }
   });
 });
