@@ -1,7 +1,8 @@
 /** A person allows an application to act in their name, or does not. Only this decides (`contract.md` 18). */
 import { z } from 'zod';
 import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { allMembershipsOf } from '../kernel/membership.ts';
 import type { AuthorizationRequest } from '../ports/authorization-server.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError, invalidField, notFound } from '../values/errors.ts';
@@ -77,10 +78,14 @@ export const decideAuthorizationRequest = defineCapability<Input, Decided>({
   output: Decided,
   handle: async (input, context) => {
     const request = await requestOf(context, input);
-    if (input.decision === 'deny') return await settle(context, request, null);
+    if (input.decision === 'deny') {
+      const denied = await settle(context, request, null);
+      await endOthers(context, request, null);
+      return denied;
+    }
     if (request.decision === 'denied') throw decidedOtherwise();
     const orgId = context.caller.org.id;
-    const id = uuidToId('oag', uuidV5('oauth_grant', orgId, request.id));
+    const id = grantIdOf(orgId, request);
     const terms = termsOf(context, request, input);
     const { position, appended } = await decideAndAppend(context.writer, context.author, oauthGrant, {
       id,
@@ -89,6 +94,7 @@ export const decideAuthorizationRequest = defineCapability<Input, Decided>({
     await answerWhenKnown(context, position);
     try {
       const decided = await settle(context, request, { id, scopes: terms.scopes });
+      await endOthers(context, request, id);
       await tell(context, id);
       return decided;
     } catch (error) {
@@ -165,6 +171,27 @@ async function settle(
   );
   if (redirectTo === null) throw decidedOtherwise();
   return { redirect_to: redirectTo, connected_application_id: grant?.id ?? null };
+}
+
+const grantIdOf = (orgId: string, { id }: AuthorizationRequest): string =>
+  uuidToId('oag', uuidV5('oauth_grant', orgId, id));
+
+/** Ends what the person gave before a process died, in any organisation, and then decided otherwise: nothing will ever hold it. */
+async function endOthers(
+  context: Context,
+  request: AuthorizationRequest,
+  keptId: string | null,
+): Promise<void> {
+  const { ports, caller, author } = context;
+  const entries: { id: string; orgId: string }[] = [];
+  for (const { orgId } of allMembershipsOf(ports.directory.state, caller.principal.id)) {
+    const id = grantIdOf(orgId, request);
+    // From the log: it may be another process that died.
+    const { state } = await loadAggregate(ports.events, oauthGrant, id);
+    if (id !== keptId && state.terms !== null && state.end === null) entries.push({ id, orgId });
+  }
+  if (entries.length === 0) return;
+  context.notePosition(await endConnections(ports, author, { entries, reason: 'revoked' }));
 }
 
 /** The person learns of it, in case it was somebody else at their browser. A repeat is the same mail. */

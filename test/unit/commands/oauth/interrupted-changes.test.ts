@@ -10,7 +10,7 @@ import {
 } from '../../../../commands/oauth/manage-oauth-clients.ts';
 import type { OAuthGrantEntry } from '../../../../commands/ports/directory.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { aroundAppends } from '../../../support/fakes/around-appends.ts';
+import { afterAppends, aroundAppends } from '../../../support/fakes/around-appends.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -103,6 +103,42 @@ describe('a change of OAuth that is interrupted or overtaken', () => {
     expect(live()).to.deep.equal([]);
     expect(world.requests.forgotten).to.deep.equal(grants().map(({ id }) => id));
     expect(mails()).to.deep.equal([]);
+  });
+
+  /** The grant is in the log, and the request is not decided. */
+  const diesBeforeTheDecision = async (token: string): Promise<void> => {
+    const { ports, orgId } = world.people;
+    const dying = afterAppends(ports, (stream) =>
+      stream.startsWith('oauthGrant-') ? Promise.reject(new ProcessGone()) : Promise.resolve(),
+    );
+    const input = { consent_token: token, org_id: orgId, decision: 'allow', ...ALLOWED };
+    expect(await rejection(invokeWith(dying, decideAuthorizationRequest, input))).to.be.instanceOf(
+      ProcessGone,
+    );
+    expect(world.requests.decisions.size).to.equal(0);
+  };
+
+  it('leaves no connection when the process died before the decision, and the person then refuses', async () => {
+    const token = world.ask();
+    await diesBeforeTheDecision(token);
+    const refusal = { decision: 'deny', scopes: undefined, mailbox_ids: undefined };
+    expect(await world.allow(token, refusal)).to.include({ connected_application_id: null });
+    expect(grants()).to.have.length(1);
+    expect(live()).to.deep.equal([]);
+    expect(world.requests.forgotten).to.deep.equal(grants().map(({ id }) => id));
+  });
+
+  it('leaves only the connection in the organisation in which the person then allows it', async () => {
+    const token = world.ask();
+    await diesBeforeTheDecision(token);
+    const other = await signInElsewhere();
+    const { connected_application_id: id } = await world.allow(
+      token,
+      { ...ALLOWED, org_id: other.orgId },
+      other.token,
+    );
+    expect(grants()).to.have.length(2);
+    expect(live()).to.deep.equal([id]);
   });
 
   it('mails the person once, also when the process died before', async () => {
