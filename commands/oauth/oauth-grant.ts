@@ -75,6 +75,8 @@ const OAuthGrantEnded = defineEvent({
       reason: z.enum(GRANT_ENDS).describe('Why it ended.'),
     }),
     adds: ({ subject }) => ({ oauth_grant_id: subject }),
+    // It ends once: what follows in its stream forgets a grant that has ended.
+    isTold: ({ revision }) => revision === 1n,
   },
 });
 

@@ -67,6 +67,8 @@ export interface PublishedEvent<Data> {
   };
   /** The id in the name of its stream, such as `drf_…` of `draft-drf_…`. */
   readonly subject: string;
+  /** Its place in its stream, from 0. */
+  readonly revision: bigint;
 }
 
 /** The mapping of one event to webhooks, declared beside the event. */
@@ -81,7 +83,7 @@ export interface Publication<Data = unknown> {
   readonly notify: (event: PublishedEvent<Data>) => readonly (Notification | null)[];
 }
 
-/** The usual mapping: the event always becomes this one type. */
+/** The usual mapping: the event becomes this one type. */
 export interface PublishedAs<Data, Told extends z.ZodObject> {
   readonly type: WebhookEventType;
   /**
@@ -91,15 +93,19 @@ export interface PublishedAs<Data, Told extends z.ZodObject> {
   readonly data: Told;
   /** The fields that the event's data does not have. */
   readonly adds: (event: PublishedEvent<Data>) => Omit<z.input<Told>, keyof Data>;
+  /** False for an event that the outside does not hear of; absent = it always does. */
+  readonly isTold?: (event: PublishedEvent<Data>) => boolean;
 }
 
 export const publicationOf = <Data, Told extends z.ZodObject>({
   type,
   data: schema,
   adds,
+  isTold,
 }: PublishedAs<Data, Told>): Publication<Data> => ({
   types: { [type]: schema },
   notify: (event) => {
+    if (isTold?.(event) === false) return [];
     const data = schema.parse({ ...event.data, ...adds(event) });
     const mailboxId = data['mailbox_id'];
     return [{ type, data, mailboxId: typeof mailboxId === 'string' ? mailboxId : null, folders: null }];

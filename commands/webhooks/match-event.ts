@@ -18,12 +18,12 @@ export type QueuedNotification = DeliveriesQueued['notifications'][number];
 
 /** What the outside may hear of an event, each with its `webhook-id`. */
 export function notificationsOf(
-  { id, streamName }: Pick<StoredEvent, 'id' | 'streamName'>,
+  { id, streamName, revision }: Pick<StoredEvent, 'id' | 'streamName' | 'revision'>,
   { data, meta }: Pick<PastFact, 'data' | 'meta'>,
   { notify, many }: Publication,
 ): readonly QueuedNotification[] {
   const subject = streamName.slice(streamName.indexOf('-') + 1);
-  return notify({ data, meta, subject }).flatMap((notification, place) => {
+  return notify({ data, meta, subject, revision }).flatMap((notification, place) => {
     if (notification === null) return [];
     return {
       event_id: uuidToId('evt', many === true ? uuidV5(id, String(place)) : id),

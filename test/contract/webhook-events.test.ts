@@ -40,6 +40,7 @@ function toldOf(event: AnyEvent): readonly Notification[] {
       data,
       meta: { mailbox_id: 'mbx_1', actor: { type: 'agent', id: 'agt_1' } },
       subject,
+      revision: 1n,
     }) ?? [];
   return told.filter((one) => one !== null);
 }

@@ -10,6 +10,7 @@ const told = (change: Partial<FeedChange>): Notification | null | undefined => {
     data,
     meta: { actor: { type: 'system', id: 'gateway' } },
     subject: 'mbx_1-20260101',
+    revision: 0n,
   })[0];
 };
 

@@ -18,6 +18,7 @@ import {
 } from '../../../../read-api/oauth/list-connected-applications.ts';
 import { exportMe } from '../../../../read-api/organisation/export-me.ts';
 import { getOAuthClient, listOAuthClients } from '../../../../read-api/oauth/list-oauth-clients.ts';
+import { notificationsIn } from '../../../support/samples/notifications-in.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { ApplicationWorld, DOCUMENT } from '../../../support/worlds/application-world.ts';
@@ -116,6 +117,11 @@ describe('connected applications', () => {
     await disconnect(max.id, max.session);
     const { ports } = world.people;
     await eraseAccount(ports, systemAuthor(ports, null), max.userId);
+    const told = gateway()
+      .events.all.filter(({ streamName }) => streamName === `oauthGrant-${max.id}`)
+      .map((stored) => notificationsIn(stored).map(({ event_type }) => event_type));
+    // The erasure forgets it in the log; the outside heard of its end before.
+    expect(told).to.deep.equal([['application.connected'], ['application.disconnected'], []]);
     const left = [...world.people.state.oauthGrants.values()].filter(
       ({ principalId }) => principalId === max.userId,
     );

@@ -12,7 +12,11 @@ const data = {
   uid_validity: 7,
   changes: [change, { ...change, kind: 'deleted' as const, locator: 'msg_2', flags: [] }],
 };
-const event = { id: '00000000-0000-5000-8000-000000000001', streamName: 'mailFeed-mbx_1-20260101' };
+const event = {
+  id: '00000000-0000-5000-8000-000000000001',
+  streamName: 'mailFeed-mbx_1-20260101',
+  revision: 0n,
+};
 
 const subscriber = (state: Partial<Subscriber['state']>): Subscriber => ({
   id: 'whk_1',

@@ -1,22 +1,14 @@
 import { expect } from 'chai';
-import { eventCatalogue } from '../../../../commands/event-catalogue.ts';
-import { readEvent, type StoredEvent } from '../../../../commands/values/event.ts';
-import { notificationsOf, type QueuedNotification } from '../../../../commands/webhooks/match-event.ts';
+import { notificationsIn } from '../../../support/samples/notifications-in.ts';
 import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
-
-const told = (stored: StoredEvent): readonly QueuedNotification[] => {
-  const fact = readEvent(eventCatalogue, stored);
-  const webhook = eventCatalogue.get(stored.type)?.webhook ?? null;
-  return fact === null || webhook === null ? [] : notificationsOf(stored, fact, webhook);
-};
 
 describe('the mapping of events to webhooks', () => {
   it(`reports every step of a send with an approval, for its mailbox ${verifies('contract:11:event-kinds')}`, async () => {
     const rig = new ApprovedSendRig();
     const draftId = await rig.granted('key-1');
     await rig.commit('key-1');
-    const notifications = rig.parts.events.all.flatMap(told);
+    const notifications = rig.parts.events.all.flatMap(notificationsIn);
     expect(notifications.map(({ event_type }) => event_type)).to.deep.equal([
       'draft.created',
       'approval.requested',
