@@ -46,6 +46,7 @@ const defineWish = <Input extends Common>(wish: Wish<Input>): CapabilityDefiniti
       mailbox: (input) => input.mailbox_id,
       needs: () => [wish.scope, 'approvals:request'],
     },
+    errors: ['email_unverified'],
     rest: { method: 'post', path: `/mailboxes/:mailbox_id/${wish.name}` },
     tool: {
       surface: 'granular',

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Caller } from './access.ts';
 import type { Author, Writer } from './decide-and-append.ts';
+import type { ErrorCode } from '../values/errors.ts';
 import type { IdPrefix } from '../values/ids.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
@@ -159,6 +160,8 @@ export interface CapabilityDefinition<Input, Output> {
   readonly whileDeleted?: true;
   /** It waits for up to a minute, so it is counted separately (`contract.md` 15). */
   readonly waits?: true;
+  /** Codes that its handler answers with and that do not follow from the rest of this. */
+  readonly errors?: readonly ErrorCode[];
   readonly idempotency: IdempotencyRule<Input, Output>;
   /** A strict object: unknown fields are refused. */
   readonly input: z.ZodType<Input>;

@@ -51,6 +51,7 @@ export const updateMember = defineCapability<z.output<typeof ChangeInput>, Membe
     'counts at once. Tokens that need more than it allows are revoked, and votes that needed the former role no longer count.',
   effect: 'write',
   access: 'stepped-up-session',
+  errors: ['email_unverified'],
   rest: { method: 'patch', path: '/members/:user_id' },
   tool: null,
   idempotency: {
@@ -97,6 +98,7 @@ export const removeMemberCapability = defineCapability<RemoveInput, Nothing>({
     'end. Everybody may end their own membership; the last owner stays.',
   effect: 'write',
   access: 'stepped-up-session',
+  errors: ['email_unverified'],
   rest: { method: 'delete', path: '/members/:user_id', status: 204, deleteBody: true },
   tool: null,
   idempotency: { kind: 'claim', replay: replayNothing },

@@ -104,6 +104,7 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
     'Where sign-up is not open, only an owner of an organisation may do this. Who owns 20 sets up no more.',
   effect: 'write',
   access: 'session',
+  errors: ['email_unverified'],
   rest: { method: 'post', path: '/org', status: 201 },
   tool: null,
   idempotency: {

@@ -69,6 +69,7 @@ export const emailRequests = defineCapability<Input, Output>({
     any: ['approvals:read'],
     needs: ({ action = 'list' }) => RULES[action].needs,
   },
+  errors: ['email_unverified'],
   onlyReads: ({ action = 'list' }) => RULES[action].onlyReads,
   rest: { method: 'post', path: '/approvals/email.requests', bodyKey: true },
   tool: {

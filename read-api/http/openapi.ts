@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { needsSession } from '../../commands/kernel/authorize.ts';
+import { WITHHELD_UNVERIFIED } from '../../commands/kernel/membership.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../commands/values/errors.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { SESSION_ONLY_SCOPES } from '../../commands/values/scopes.ts';
@@ -42,6 +43,7 @@ const WITH_DRAFT: readonly ErrorCode[] = ['draft_locked', 'version_conflict'];
 const WITH_RANGE: readonly ErrorCode[] = ['range_not_satisfiable'];
 const WITH_PASSWORD: readonly ErrorCode[] = ['invalid_credentials'];
 const WITH_STEP_UP: readonly ErrorCode[] = ['step_up_required'];
+const WITH_VERIFIED_ADDRESS: readonly ErrorCode[] = ['email_unverified'];
 const WITH_OPERATION: readonly ErrorCode[] = [
   'policy_denied', 'approval_required', 'cardinality_violation', 'operation_unsupported', 'idempotency_key_required',
   'approval_rejected', 'approval_cancelled', 'approval_expired', 'approval_superseded', 'approval_invalidated',
@@ -67,11 +69,16 @@ export function errorCodesOf(
     [effect === 'write' && asks(access, 'drafts:'), WITH_DRAFT],
     [rest?.answerBytes !== undefined, WITH_RANGE],
     [asksForPassword(access), WITH_STEP_UP],
+    [isWithheld(access), WITH_VERIFIED_ADDRESS],
     [idempotency.kind === 'operation', WITH_OPERATION],
   ];
   const codes = asked.flatMap(([applies, some]) => (applies ? some : []));
   return Map.groupBy([...new Set(codes)].toSorted(), (code) => ERROR_TABLE[code].status);
 }
+
+/** True where a person may lack a scope only until the address is verified. */
+const isWithheld = (access: Capability['access']): boolean =>
+  typeof access !== 'string' && access.any.some((scope) => WITHHELD_UNVERIFIED.has(scope));
 
 const asks = (access: Capability['access'], scopes: string): boolean =>
   typeof access !== 'string' && access.any.some((scope) => scope.startsWith(scopes));
@@ -188,7 +195,7 @@ function responsesOf(capability: Capability, own: readonly ErrorCode[]): Json {
   };
 }
 
-function operationOf(capability: Capability, own: readonly ErrorCode[] = []): Json {
+function operationOf(capability: Capability, own: readonly ErrorCode[] = capability.errors ?? []): Json {
   const body = bodyOf(capability);
   const scopes = typeof capability.access === 'string' ? [] : capability.access.any;
   return {

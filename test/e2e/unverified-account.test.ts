@@ -6,6 +6,7 @@ import { WITHHELD_UNVERIFIED } from '../../commands/kernel/membership.ts';
 import { addMember, organisation } from '../../commands/organisation/organisation.ts';
 import { MAILBOX_SCOPES, type Scope } from '../../commands/values/scopes.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
+import { errorCodesOf } from '../../read-api/http/openapi.ts';
 import { verifies } from '../support/suite/verifies.ts';
 import { callRest, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
 import { PERSON_PASSWORD, type SignedInPerson, signInOwner, signInWith } from '../support/worlds/sign-in.ts';
@@ -132,6 +133,9 @@ describe('a person whose address is not verified', function () {
         const asked = `${capability.name} ${JSON.stringify(body)}`;
         if (!isRight)
           wrong.push(`${asked}: ${answer}, ${needs ? 'needs' : 'does not need'} a verified address`);
+        const told = errorCodesOf(capability, capability.errors).get(403) ?? [];
+        if (needs && !told.includes('email_unverified'))
+          wrong.push(`${asked}: its description does not name email_unverified`);
         // Then the credential was gone, and nothing is shown.
         if (answer === '401') wrong.push(`${asked}: ${answer}`);
       }

@@ -268,7 +268,7 @@ describe('OpenAPI document', () => {
     const untold = Object.keys(ERROR_TABLE).filter((code) => !told.has(code));
     // These belong to MCP or to planned features.
     expect(untold).to.have.members([
-      'protocol_version_unsupported', 'session_not_found', 'not_acceptable', 'email_unverified',
+      'protocol_version_unsupported', 'session_not_found', 'not_acceptable',
       'recipient_not_allowed', 'endpoint_disabled', 'last_owner',
     ]); // prettier-ignore
   });
