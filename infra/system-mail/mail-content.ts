@@ -187,16 +187,13 @@ function applicationConnected(given: Given): MailText | SkipReason {
   const grant = state.oauthGrants.get(given.request.oauth_grant_id ?? '');
   if (grant?.revokedAt !== null) return 'no_longer_true';
   const { name, clientId, clientKind, redirectUri } = grant;
-  const { host, redirect_host: redirectHost } = describeApplication({
-    id: clientId,
-    kind: clientKind,
-    name,
-    redirectUri,
-  });
+  const asked = { id: clientId, kind: clientKind, name, redirectUri };
+  const { host, redirect_host: redirectHost, only_loopback: onlyLoopback } = describeApplication(asked);
   const facts = {
     name: name === '' ? null : plainName(name),
     host,
     redirectHost,
+    onlyLoopback,
     organisation: orgName(given, given.orgId),
   };
   return templates.applicationConnected(

@@ -77,8 +77,15 @@ interface ConnectionFacts {
   readonly host: string | null;
   /** Empty when the answer goes to a private scheme. */
   readonly redirectHost: string;
+  readonly onlyLoopback: boolean;
   readonly organisation: string;
   readonly at: string;
+}
+
+/** In the words of the page on which it was allowed. */
+function answerPlace({ redirectHost, onlyLoopback }: ConnectionFacts): string {
+  if (onlyLoopback) return 'a program on the computer where it was allowed';
+  return redirectHost === '' ? 'an app on a device' : redirectHost;
 }
 
 export const applicationConnected = (facts: ConnectionFacts, account: Link): MailText =>
@@ -90,7 +97,7 @@ export const applicationConnected = (facts: ConnectionFacts, account: Link): Mai
         title: facts.name ?? 'An application without a name',
         lines: [
           ...(facts.host === null ? [] : [`Its own address ${facts.host}`]),
-          `The answer goes to ${facts.redirectHost === '' ? 'an app on a device' : facts.redirectHost}`,
+          `The answer goes to ${answerPlace(facts)}`,
           `Organisation ${facts.organisation}`,
           momentOf(facts.at),
         ],

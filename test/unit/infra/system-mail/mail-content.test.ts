@@ -48,7 +48,7 @@ describe('the content of a mail', () => {
     const local = { id: 'oac_1', kind: 'dynamic', name: null, redirectUri: 'http://127.0.0.1:4711/cb' } as const; // prettier-ignore
     expect(await told(local)).to.deep.equal([
       'An application without a name',
-      'The answer goes to 127.0.0.1:4711',
+      'The answer goes to a program on the computer where it was allowed',
     ]);
   });
 });
