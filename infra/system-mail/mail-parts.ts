@@ -1,4 +1,5 @@
 /** What the texts of mails are made of: links to this gateway only, names that cannot become links, times. */
+import { withoutInvisible } from '../../commands/html/visible-text.ts';
 
 /** An address below that of this gateway; `linkTo` is the only one who makes one. */
 export type Link = string & { readonly __link: true };
@@ -20,10 +21,6 @@ export const approvalLink = (baseUrl: string, approvalId?: string): Link =>
 /** One line of any mail program. */
 const MOST_NAME_CHARS = 60;
 
-/** Controls, format characters (of writing direction too), ignorable and unassigned ones, half surrogates. */
-const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
-/** More combining marks than any script uses overlap the neighbouring lines. */
-const PILED = /(\p{M}{4})\p{M}+/gu;
 /** Within a word, mail programs make a link of these; their wide forms count as they do in an address (UTS 46). */
 const JOINTS = /([.:/@\\\u3002\uff0e\uff61\uff1a\uff0f\uff20\u2024])(?=\S)/gu;
 
@@ -32,12 +29,9 @@ const JOINTS = /([.:/@\\\u3002\uff0e\uff61\uff1a\uff0f\uff20\u2024])(?=\S)/gu;
  * follows each dot within a word: "example.com" becomes "example. com".
  */
 export function plainName(name: string): string {
-  const line = name
-    .replaceAll(/[\s\p{Z}]+/gu, ' ')
-    .replaceAll(UNSEEN, '')
-    .replaceAll(PILED, '$1')
+  const line = withoutInvisible(name)
     .replaceAll(JOINTS, '$1 ')
-    .replaceAll(/ {2,}/g, ' ')
+    .replaceAll(/[\s\p{Z}]+/gu, ' ')
     .trim();
   const characters = Array.from(line);
   if (characters.length === 0) return 'without a name';

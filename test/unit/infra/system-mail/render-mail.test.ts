@@ -51,7 +51,14 @@ const every = (name: string): Readonly<Record<string, MailText>> => {
     passwordChanged: templates.passwordChanged(AT, CONSOLE),
     newSignIn: templates.newSignIn({ at: AT, device: { ip: '192.0.2.1', browser: organisation } }, CONSOLE),
     applicationConnected: templates.applicationConnected(
-      { name: organisation, host: 'tool.example', redirectHost: 'tool.example', organisation, at: AT },
+      {
+        name: organisation,
+        host: 'tool.example',
+        redirectHost: 'tool.example',
+        onlyLoopback: false,
+        organisation,
+        at: AT,
+      },
       CONSOLE,
     ),
     invite: templates.invite(
@@ -132,6 +139,7 @@ describe('renderMail', () => {
       expect(plainName(name)).to.equal(name);
     expect(plainName('example.com')).to.equal('example. com');
     expect(plainName(' \u200b ')).to.equal('without a name');
+    expect(plainName('Acme\u200b\u27e6verified\u27e7')).to.equal('Acme verified');
     expect(Array.from(plainName('x'.repeat(200)))).to.have.length(60);
   });
 
