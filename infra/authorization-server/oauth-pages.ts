@@ -17,7 +17,7 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const ADVICE: Readonly<Record<string, string>> = {
   invalid_client:
-    'Remove the connection in the application and add it again. If that does not help, the operator of this gateway can register the application.',
+    'Remove the connection in the application and add it again. If that does not help, an owner of your organisation can register the application.',
   invalid_redirect_uri:
     'The application did not name this address when it was registered, so nothing is sent there. If you did not expect this, close this page.',
   temporarily_unavailable: 'Go back to the application and connect again.',
