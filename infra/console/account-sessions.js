@@ -49,10 +49,10 @@ export class SessionsCard {
   });
 
   /** @param {OpenSession} session */
-  #row({ id, is_current: isCurrent, device, ip, started_at: startedAt, last_used_at: usedAt }) {
+  #row({ id, org, is_current: isCurrent, device, ip, started_at: startedAt, last_used_at: usedAt }) {
     const where = device ?? 'Unknown device';
     const end = actionButton('End', {
-      about: `the session on ${foreignPlain(where)}`,
+      about: `the session on ${foreignPlain(where)} in ${foreignPlain(org.name)}`,
       problem: this.#problem,
       act: async () => {
         await endSession(id);
@@ -67,6 +67,7 @@ export class SessionsCard {
         'div',
         null,
         h('p', { class: 'strong' }, foreign(where), ip === null ? '' : [' · ', foreign(ip)]),
+        h('p', { class: 'small' }, 'In ', foreign(org.name)),
         h('p', { class: 'quiet small' }, 'Signed in ', pastTime(startedAt), ' · used ', pastTime(usedAt)),
       ),
       isCurrent ? h('span', { class: 'badge go' }, 'This one') : end,

@@ -68,6 +68,7 @@ export interface Organisation {
 
 export interface OpenSession {
   id: string;
+  org: { id: string; name: string };
   is_current: boolean;
   started_at: string;
   last_used_at: string;

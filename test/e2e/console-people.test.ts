@@ -309,6 +309,7 @@ describe('people in the console', function () {
     await readUntil(page, async () => (await sessions.count()) > before);
     expect(await sessions.count()).to.equal(before + 1);
     await sessions.filter({ hasText: 'This one' }).getByText('Chrome').waitFor();
+    await sessions.filter({ hasText: 'This one' }).getByText('In First', { exact: true }).waitFor();
     await sessions.filter({ hasNotText: 'This one' }).first().getByRole('button').click();
     await eventually(async () => {
       expect(await sessions.count()).to.equal(before);
