@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import * as v2 from '@modelcontextprotocol/client';
 import { UnauthorizedError, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -10,8 +11,11 @@ import { expect } from 'chai';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { rejection } from '../support/suite/rejection.ts';
 import { verifies } from '../support/suite/verifies.ts';
 import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { DocumentHost } from '../support/worlds/oauth/document-host.ts';
+import { SdkMemory } from '../support/worlds/oauth/sdk-memory.ts';
 import { PERSON_PASSWORD, signInOwner } from '../support/worlds/sign-in.ts';
 
 /** A program that the official client is part of; the browser returns to its port. */
@@ -75,6 +79,7 @@ describe('an application that a person connects', function () {
   let person: BrowserPerson;
   let callback: http.Server;
   let program: Program;
+  let documents: DocumentHost;
   let annas: string;
   let bobs: string;
   /** Where the browser arrived. */
@@ -85,7 +90,9 @@ describe('an application that a person connects', function () {
     browser = await requireBrowser(this);
     const raw = plainMessage({ subject: 'For the program', id: '<program@example.org>' });
     await appendMessages(dovecot.imap(), 'anna', [{ raw }]);
-    gateway = await startTestGateway({ env: { OAUTH_DCR: 'on' } });
+    documents = await DocumentHost.open();
+    const env = { OAUTH_DCR: 'on', EGRESS_ALLOW_OAUTH: `127.0.0.1/32:${String(documents.port)}` };
+    gateway = await startTestGateway({ env });
     annas = await gateway.addMailbox(dovecot.imap(), 'anna');
     bobs = await gateway.addMailbox(dovecot.imap(), 'bob');
     await signInOwner(gateway);
@@ -106,6 +113,7 @@ describe('an application that a person connects', function () {
     callback.closeAllConnections();
     callback.close();
     await gateway.stop();
+    await documents[Symbol.asyncDispose]();
     await dovecot.dispose();
   });
 
@@ -169,6 +177,33 @@ describe('an application that a person connects', function () {
       expect(await program.mcpStatus(gateway.baseUrl)).to.equal(401);
     });
     expect(await program.refresh(gateway.baseUrl)).to.include({ error: 'invalid_grant' });
+  });
+
+  it(`shows the host of an application that publishes its metadata, and connects it on version 2 of the SDK ${verifies('contract:18:console-applications')}`, async () => {
+    const { page } = person;
+    const metadataUrl = documents.publish('/client.json', { client_name: 'Published program' });
+    const memory = new SdkMemory({ metadataUrl, redirectUrl: program.redirectUrl });
+    const transport = () =>
+      new v2.StreamableHTTPClientTransport(new URL(`${gateway.baseUrl}/mcp`), { authProvider: memory });
+    const client = new v2.Client({ name: 'published', version: '1' });
+    expect(await rejection(client.connect(transport()))).to.be.instanceOf(v2.UnauthorizedError);
+    await page.goto(memory.sentTo?.href ?? '');
+    await page.getByRole('heading', { name: 'Connect “Published program”?' }).waitFor();
+    await page.getByText(`localhost:${String(documents.port)} (verified)`).waitFor();
+    expect(await page.getByText('It registered itself').count()).to.equal(0);
+    await page.getByRole('checkbox', { name: 'anna@example.com' }).check();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await back();
+    await transport().finishAuth(arrived.at(-1)?.searchParams ?? new URLSearchParams());
+    const connectedClient = new v2.Client({ name: 'published', version: '1' });
+    await connectedClient.connect(transport());
+    const found = await connectedClient.callTool({
+      name: 'email_query',
+      arguments: { select: { mailbox_id: annas, folder: 'inbox' } },
+    });
+    expect(JSON.stringify(found.structuredContent)).to.include('For the program');
+    await connectedClient.close();
+    expect(memory.client?.client_id).to.equal(metadataUrl);
   });
 
   it(`tells the application of a refusal, and shows a stranger's request to nobody ${verifies('contract:18:console-applications', 'contract:18:oauth-consent')}`, async () => {

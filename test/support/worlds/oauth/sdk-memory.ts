@@ -12,8 +12,14 @@ export interface KeptTokens {
   readonly refresh_token?: string;
 }
 
+interface Traits {
+  readonly metadataUrl?: string;
+  readonly client?: KeptClient;
+  readonly redirectUrl?: string;
+}
+
 export class SdkMemory {
-  readonly redirectUrl = REDIRECT;
+  readonly redirectUrl: string;
   readonly clientMetadataUrl?: string;
   /** Where the SDK sent the browser last. */
   sentTo: URL | null = null;
@@ -23,7 +29,8 @@ export class SdkMemory {
   saves = 0;
   #verifier = '';
 
-  constructor({ metadataUrl, client }: { readonly metadataUrl?: string; readonly client?: KeptClient } = {}) {
+  constructor({ metadataUrl, client, redirectUrl = REDIRECT }: Traits = {}) {
+    this.redirectUrl = redirectUrl;
     if (metadataUrl !== undefined) this.clientMetadataUrl = metadataUrl;
     this.client = client;
   }
@@ -31,7 +38,7 @@ export class SdkMemory {
   get clientMetadata() {
     return {
       client_name: 'Official tool',
-      redirect_uris: [REDIRECT],
+      redirect_uris: [this.redirectUrl],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
