@@ -32,15 +32,22 @@ const isDue = ({ due }: ModelTables): string => `exists (select from ${due} d wh
 
 const UNCLAIMED = 'not exists (select from work.delivery_claim k where k.delivery_id = d.id)';
 
+/** What this run knows to be over, with what the model shows. One search by id for each, however much is due: `limit` keeps it so. */
+const overOf = ({ due }: ModelTables): string => `
+  select o.id, r.id is not null as is_released, d.is_due is not null as is_due
+  from unnest($4::text[]) as o(id) left join unnest($5::text[]) as r(id) on r.id = o.id
+  left join lateral (select true as is_due from ${due} d where d.id = o.id limit 1) d on true`;
+
 /**
  * Claims that count. Of this run: those under way, those claimed ahead, and those that are over and whose end the model does
  * not show yet. Of other runs every claim counts as running, also where the outcome is in the log and not in the model yet:
  * which of theirs are over only they know.
  */
-const busyOf = (tables: ModelTables): string => `
-  select k.endpoint_id, k.org_id, o.id is null as is_running, k.delivery_id = any($14::text[]) as has_failed
-  from work.delivery_claim k left join unnest($4::text[]) as o(id) on o.id = k.delivery_id
-  where o.id is null or (o.id <> all($5::text[]) and ${isDue(tables)})`;
+const BUSY = `
+  select k.endpoint_id, k.org_id, o.id is null as is_running, f.id is not null as has_failed
+  from work.delivery_claim k left join own_over o on o.id = k.delivery_id
+  left join unnest($14::text[]) as f(id) on f.id = k.delivery_id
+  where o.id is null or (o.is_due and not o.is_released)`;
 
 /** An endpoint whose organisation is none of these. */
 const isServed = (except: string): string => `(e.org_id = any(${except}::text[])) is not true`;
@@ -79,10 +86,11 @@ const dueOf = ({ due, endpoints }: ModelTables): string => `
  */
 export const TAKE = (tables: ModelTables): string => `
   with gate as (select position from read.checkpoint where projection = $1 and position >= $2::bigint),
-  busy as (${busyOf(tables)}),
+  own_over as materialized (${overOf(tables)}),
+  busy as (${BUSY}),
   removed as (
-    delete from work.delivery_claim k where k.run_id = $3 and k.delivery_id = any($4::text[])
-      and (k.delivery_id = any($5::text[]) or exists (select from gate) and not ${isDue(tables)})
+    delete from work.delivery_claim k using own_over o where k.run_id = $3 and k.delivery_id = o.id
+      and (o.is_released or exists (select from gate) and not o.is_due)
   ),
   progress as (update work.delivery_progress set highest = gate.position from gate where gate.position > highest),
   ranked as (
@@ -102,8 +110,7 @@ export const TAKE = (tables: ModelTables): string => `
     on conflict do nothing returning delivery_id
   )
   select gate.position,
-    coalesce((select array_agg(o.id) from unnest($4::text[]) as o(id)
-      where o.id = any($5::text[]) or not exists (select from ${tables.due} d where d.id = o.id)), '{}') as over,
+    coalesce((select array_agg(o.id) from own_over o where o.is_released or not o.is_due), '{}') as over,
     coalesce((select json_agg(json_build_object('id', k.delivery_id, 'run', k.run_id, 'open', ${isDue(tables)}))
       from work.delivery_claim k
       where k.run_id <> $3
