@@ -1,27 +1,55 @@
-/** An endpoint of webhooks in its own process: answers 200 at once, or never under `/hang`. `/stats` tells what came, and forgets it. */
-import { createServer } from 'node:http';
+/**
+ * An endpoint of webhooks in its own process: answers 200 at once, under `/at-times` only while it does not hang. `/hang` and `/release`
+ * begin and end that; `/stats` tells what came to `/ok`, and forgets it.
+ */
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 let latencies: number[] = [];
 let lastAt = 0;
 let arrivals: number[] = [];
+/** The requests that wait for an answer; null while none hangs. */
+let held: ServerResponse[] | null = null;
 
-const server = createServer((request, response) => {
-  if (request.url === '/stats') {
-    response.end(JSON.stringify({ latencies, arrivals, lastAt }));
+function receive(body: string): void {
+  const { timestamp } = JSON.parse(body) as { readonly timestamp: string };
+  lastAt = Date.now();
+  latencies.push(lastAt - Date.parse(timestamp));
+  arrivals.push(lastAt);
+}
+
+/** What the benchmark asks for. */
+const COMMANDS: Readonly<Record<string, () => string>> = {
+  '/stats': () => {
+    const text = JSON.stringify({ latencies, arrivals, lastAt });
     latencies = [];
     arrivals = [];
+    return text;
+  },
+  '/hang': () => {
+    held ??= [];
+    return '';
+  },
+  '/release': () => {
+    for (const response of held ?? []) response.end();
+    held = null;
+    return '';
+  },
+};
+
+const server = createServer((request, response) => {
+  const command = COMMANDS[request.url ?? ''];
+  if (command) {
+    response.end(command());
     return;
   }
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    if (request.url === '/hang') return;
-    const { timestamp } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly timestamp: string };
-    lastAt = Date.now();
-    latencies.push(lastAt - Date.parse(timestamp));
-    arrivals.push(lastAt);
-    response.end();
+    const isCounted = request.url === '/ok';
+    if (isCounted) receive(Buffer.concat(chunks).toString());
+    if (isCounted || held === null) response.end();
+    else held.push(response);
   });
 });
 server.listen(0, '127.0.0.1', () => {
