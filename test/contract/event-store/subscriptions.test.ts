@@ -182,10 +182,10 @@ describeStores('subscription', (store) => {
     }
     subscription.resume();
     const numbers = (): unknown[] => watch.said.filter((said) => typeof said === 'number');
-    await eventually(() => numbers().length === 12_001, 20_000);
+    await eventually(() => numbers().length === 12_001, 90_000);
     expect(numbers()).to.deep.equal(Array.from({ length: 12_001 }, (_unused, n) => n));
     await eventually(() => watch.said.filter((said) => said === 'caught-up').length > 1);
-  }).timeout(40_000);
+  }).timeout(180_000);
 
   it('resumes from its checkpoint and misses nothing', async () => {
     const from = await here();

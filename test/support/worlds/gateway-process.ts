@@ -12,7 +12,7 @@ export interface GatewayProcessOptions {
   readonly entry?: string;
 }
 
-const START_WITHIN_MS = 60_000;
+const START_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 20_000;
 const running = new Set<ChildProcess>();
 

@@ -72,8 +72,14 @@ export class ReplicaSet {
     const tokens = await bootstrap(replicaSettings(dataDir));
     const settings = await replicasOf(facts);
     const replicas = settings.map((own) => GatewayProcess.spawn({ env: replicaSettings(dataDir, own) }));
-    await Promise.all(replicas.map((replica) => replica.ready()));
-    return new ReplicaSet({ dataDir, tokens, replicas, stores: owner }, storeSettings);
+    const set = new ReplicaSet({ dataDir, tokens, replicas, stores: owner }, storeSettings);
+    try {
+      await Promise.all(replicas.map((replica) => replica.ready()));
+    } catch (error) {
+      await set.remove();
+      throw error;
+    }
+    return set;
   }
 
   /** Settings of one more process on the same folder. */

@@ -107,7 +107,7 @@ describe('notices to approvers', () => {
     const [, later, ...more] = requested();
     expect(more).to.deep.equal([]);
     expect(later?.approvalIds).to.have.length(50);
-  }).timeout(30_000);
+  }).timeout(120_000);
 
   it('remind once, and not of what was decided', async () => {
     const boss = rig.person('usr_boss', 'owner');

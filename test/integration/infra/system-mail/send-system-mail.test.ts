@@ -247,6 +247,6 @@ describe('sending the mails of the gateway', () => {
         await second;
         await projector.close();
       }
-    }).timeout(20_000);
+    }).timeout(120_000);
   });
 });

@@ -215,5 +215,5 @@ describe('readHtml', () => {
       await read(unit.repeat(MAX_HTML_CHARS / unit.length), 'markdown');
       expect(process.cpuUsage(begin).user / 1_000, unit).to.be.below(4_000);
     }
-  }).timeout(60_000);
+  }).timeout(120_000);
 });

@@ -112,7 +112,7 @@ describe('renderMarkup', () => {
       const { user } = process.cpuUsage(cpuBefore);
       expect(user / 1_000, markdown.slice(0, 10)).to.be.below(3_000);
     }
-  }).timeout(60_000);
+  }).timeout(120_000);
 
   it('renders many tables of normal size completely', () => {
     const table = `|a|b|c|\n|-|-|-|\n${'|1|2|3|\n'.repeat(500)}\n`;

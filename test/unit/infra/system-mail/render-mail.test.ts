@@ -132,7 +132,7 @@ describe('renderMail', () => {
         expect(parsed.attachments).to.deep.equal([]);
       }
     }
-  }).timeout(20_000);
+  }).timeout(120_000);
 
   it('leaves ordinary names as they are', () => {
     for (const name of ['Example Ltd', 'Dr. Anna Müller', 'Müller & Söhne', '株式会社', 'שלום', "O'Neill"])

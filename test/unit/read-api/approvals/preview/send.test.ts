@@ -345,7 +345,7 @@ describe('describeSend', () => {
       expect(text.length, piece).to.be.at.most(4_000_000);
       expect(text).to.include('longer than what is shown here of it');
     }
-  }).timeout(30_000);
+  }).timeout(120_000);
 
   it('takes bounded time for a hostile style', async () => {
     for (const piece of ['margin:', "'", '\\\\', '/*', 'url( ', ' //', '(', ' ']) {
