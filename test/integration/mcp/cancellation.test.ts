@@ -1,71 +1,23 @@
 import { expect } from 'chai';
-import { z } from 'zod';
-import { defineCapability } from '../../../commands/kernel/capability.ts';
 import { eventually } from '../../support/suite/eventually.ts';
+import { heldTools } from '../../support/worlds/mcp/held-tools.ts';
 import { callOf, openSession, rawMcp, rpc } from '../../support/worlds/mcp/raw-mcp.ts';
 import { sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
 import { type ServedMcp, serveMcp } from '../../support/worlds/mcp/serve-mcp.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 
-const hints = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
-const plain = {
-  rest: null,
-  access: 'any-token' as const,
-  idempotency: { kind: 'none' as const },
-  input: z.strictObject({}),
-  output: z.object({ done: z.boolean() }),
-};
-
 describe('a cancelled call of /mcp', () => {
   let served: ServedMcp;
   let session: Record<string, string>;
-  /** How each call ended inside. */
-  let ended: string[];
-  let finishWrite: () => void;
-
-  const wait = defineCapability<Record<string, never>, { done: boolean }>({
-    ...plain,
-    name: 'note_wait',
-    title: 'Wait',
-    summary: 'Wait.',
-    description: 'Wait.',
-    effect: 'read',
-    waits: true,
-    tool: { surface: 'granular', hints },
-    handle: async (_, { request }) => {
-      await new Promise<void>((resolve) => {
-        request.gone?.addEventListener('abort', () => {
-          resolve();
-        });
-      });
-      ended.push('wait');
-      return { done: false };
-    },
-  });
-  const write = defineCapability<Record<string, never>, { done: boolean }>({
-    ...plain,
-    name: 'note_write',
-    title: 'Write',
-    summary: 'Write.',
-    description: 'Write.',
-    effect: 'write',
-    tool: { surface: 'granular', hints: { ...hints, readOnly: false } },
-    handle: async () => {
-      await new Promise<void>((resolve) => {
-        finishWrite = resolve;
-      });
-      ended.push('write');
-      return { done: true };
-    },
-  });
+  const { registry, ended, finishWrite } = heldTools();
 
   before(async () => {
-    served = await serveMcp({}, { registry: [wait, write] });
+    served = await serveMcp({}, { registry });
     served.gate.callers.set('one', sampleCaller());
   });
   after(() => served.close());
   beforeEach(async () => {
-    ended = [];
+    ended.length = 0;
     session = await openSession(served.url, '2025-11-25', 'one');
   });
 

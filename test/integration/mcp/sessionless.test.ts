@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { z } from 'zod';
-import { defineCapability } from '../../../commands/kernel/capability.ts';
 import { supportedRevisions } from '../../../mcp/protocol-revisions.ts';
 import { eventually } from '../../support/suite/eventually.ts';
 import { verifies } from '../../support/suite/verifies.ts';
+import { heldTools } from '../../support/worlds/mcp/held-tools.ts';
 import { errorOf, stageMcp } from '../../support/worlds/mcp/mcp-stage.ts';
 import {
   callOf,
@@ -184,49 +183,8 @@ describe('MCP without sessions', () => {
 
 describe('a call without a session that its client leaves', () => {
   it(`ends its wait and frees its place; a write runs to its outcome ${verifies('contract:16:sessionless-cancel')}`, async () => {
-    const ended: string[] = [];
-    let finishWrite = (): void => undefined;
-    const plain = {
-      rest: null,
-      access: 'any-token' as const,
-      idempotency: { kind: 'none' as const },
-      input: z.strictObject({}),
-      output: z.object({ done: z.boolean() }),
-      title: 'Wait',
-      summary: 'Wait.',
-      description: 'Wait.',
-    };
-    const hints = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
-    const wait = defineCapability<Record<string, never>, { done: boolean }>({
-      ...plain,
-      name: 'note_wait',
-      effect: 'read',
-      waits: true,
-      tool: { surface: 'granular', hints },
-      handle: async (_, { request }) => {
-        await new Promise<void>((resolve) => {
-          request.gone?.addEventListener('abort', () => {
-            resolve();
-          });
-        });
-        ended.push('wait');
-        return { done: false };
-      },
-    });
-    const write = defineCapability<Record<string, never>, { done: boolean }>({
-      ...plain,
-      name: 'note_write',
-      effect: 'write',
-      tool: { surface: 'granular', hints: { ...hints, readOnly: false } },
-      handle: async () => {
-        await new Promise<void>((resolve) => {
-          finishWrite = resolve;
-        });
-        ended.push('write');
-        return { done: true };
-      },
-    });
-    const served = await serveMcp(on, { registry: [wait, write] });
+    const { registry, ended, finishWrite } = heldTools();
+    const served = await serveMcp(on, { registry });
     served.gate.callers.set('one', sampleCaller());
     const leaving = new AbortController();
     const calls = ['note_wait', 'note_write'].map((name) =>
