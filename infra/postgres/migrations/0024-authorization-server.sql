@@ -17,4 +17,3 @@ create table vault.oauth_state (
 );
 create index oauth_state_by_grant on vault.oauth_state (grant_id) where grant_id is not null;
 create index oauth_state_by_end on vault.oauth_state (expires_at) where expires_at is not null;
-create index oauth_state_by_use on vault.oauth_state (consumed_at) where consumed_at is not null;
