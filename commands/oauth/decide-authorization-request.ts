@@ -186,9 +186,10 @@ async function endOthers(
   const entries: { id: string; orgId: string }[] = [];
   for (const { orgId } of allMembershipsOf(ports.directory.state, caller.principal.id)) {
     const id = grantIdOf(orgId, request);
+    if (id === keptId) continue;
     // From the log: it may be another process that died.
     const { state } = await loadAggregate(ports.events, oauthGrant, id);
-    if (id !== keptId && state.terms !== null && state.end === null) entries.push({ id, orgId });
+    if (state.terms !== null && state.end === null) entries.push({ id, orgId });
   }
   if (entries.length === 0) return;
   context.notePosition(await endConnections(ports, author, { entries, reason: 'revoked' }));
