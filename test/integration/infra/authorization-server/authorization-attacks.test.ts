@@ -26,11 +26,7 @@ describe('The authorization server refuses', () => {
   after(() => gateway.stop());
 
   const ports = () => gateway.gateway.ports;
-  const dynamicClient = async (): Promise<OAuthClient> => {
-    const client = new OAuthClient(gateway.baseUrl);
-    await client.becomeDynamic();
-    return client;
-  };
+  const dynamicClient = () => OAuthClient.dynamic(gateway.baseUrl);
   /** One that the organisation registered, with a secret or without. */
   const registeredClient = async (secret: string | null = null): Promise<OAuthClient> => {
     const id = ports().ids.newId('oac');

@@ -21,11 +21,7 @@ describe('An authorization', () => {
   after(() => gateway.stop());
 
   const ports = () => gateway.gateway.ports;
-  const dynamicClient = async (): Promise<OAuthClient> => {
-    const client = new OAuthClient(gateway.baseUrl);
-    await client.becomeDynamic();
-    return client;
-  };
+  const dynamicClient = () => OAuthClient.dynamic(gateway.baseUrl);
   const append = async (work: ReturnType<typeof decideAndAppend>): Promise<void> => {
     const { position } = await work;
     await ports().directory.waitFor(position ?? 0n);

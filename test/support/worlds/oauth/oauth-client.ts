@@ -104,6 +104,13 @@ export class OAuthClient {
     this.clientId = json.client_id;
   }
 
+  /** A new client that has registered itself. */
+  static async dynamic(address: string): Promise<OAuthClient> {
+    const client = new OAuthClient(address);
+    await client.becomeDynamic();
+    return client;
+  }
+
   parameters(changes: Readonly<Record<string, string | null>> = {}): URLSearchParams {
     const usual = {
       response_type: 'code',
