@@ -111,9 +111,11 @@ export class RaceWorld implements AsyncDisposable {
     const raced = { scene, events, status: statusInStream(events), left: toldOf(left), right: toldOf(right) };
     const { winner, isFair } = await race.judge(raced, this);
     course.tell(winner);
+    // A judge may commit what the race left open.
+    const judged = await this.streamOf(scene);
     const broken = [
-      ...brokenApprovalRules(events, DECIDERS),
-      ...this.#brokenEffects(scene, raced.status),
+      ...brokenApprovalRules(judged, DECIDERS),
+      ...this.#brokenEffects(scene, statusInStream(judged)),
       ...(isFair ? [] : ['the answers do not agree with what happened']),
     ];
     await race.after?.(this);
