@@ -28,7 +28,7 @@ const works = [
 const AT_ONCE = 6;
 
 describe('a crash before or after every message to a store or server', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let dovecot: TestDovecot;
   let crashes: SendCrashes;
 

@@ -15,7 +15,7 @@ import { timesOf } from '../support/suite/long.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 describe('switching the organisation', function () {
-  this.timeout(timesOf(120_000, 1_800_000));
+  this.timeout(timesOf(300_000, 1_800_000));
   const log = new MailLog();
   let gateway: TestGateway;
   let first: string;
