@@ -1,6 +1,6 @@
 /**
  * B5: store → client → projector → Postgres, at several sizes of the log: one model alone, and all of them
- * from one subscription. The anchor drains the same subscription without applying anything. Node, Postgres
+ * from one subscription; and B14: what of it the sealing of the audit trails takes. The anchor drains the same subscription without applying anything. Node, Postgres
  * and projector are separate processes.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -25,7 +25,8 @@ const CASES = [
 export const measureProjector = (sizes: readonly number[]): Promise<readonly Figure[]> =>
   onEachSize(sizes, atSize);
 
-async function startNode(databaseUrl: string): Promise<{ child: ChildProcess; nodeUrl: string }> {
+/** An event node on the database, as a process of its own. */
+export async function startNode(databaseUrl: string): Promise<{ child: ChildProcess; nodeUrl: string }> {
   const child = fork('bench/b4/node-process.ts', [databaseUrl]);
   const [nodeUrl] = (await once(child, 'message')) as [string];
   return { child, nodeUrl };
@@ -47,8 +48,15 @@ async function atSize(databaseUrl: string, size: number): Promise<Figure[]> {
         throw new Error(`${one.name}: ${String(measured.events)} events were read`);
       figures.push(...figuresOf(size, one, measured, anchor));
     }
+    const { sealSeconds } = await measure({ kind: 'seal' });
     const title = `B5 log of ${size.toLocaleString('en')}`;
     return [
+      {
+        name: `B14 lines, leaves and trees of ${size.toLocaleString('en')} events`,
+        value: sealSeconds,
+        unit: 's',
+        ...(size === MILLION ? { target: { atMost: 15 } } : {}),
+      },
       { name: `${title}: $all drained, nothing applied`, value: size / anchor.readSeconds, unit: '/s' },
       ...figures,
       { name: `${title}: memory while only draining`, value: anchor.peakBytes / MIB, unit: 'MiB' },

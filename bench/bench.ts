@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- b1 b2 b3 b4 b5 b6 b7 b8 b10 b11 b12] [--sizes=1000,10000] [--record]`: bounded, loopback
+ * `npm run bench [-- b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12] [--sizes=1000,10000] [--record]`: bounded, loopback
  * only, ratios within one run. Without names, the benchmarks that take about a minute run; b4 and b5 go up to
  * a log of a million events, b2 and b10 to a mailbox of 100,000 messages, and take some minutes each.
  */
@@ -15,6 +15,8 @@ import { measureArchive } from './b3-archive.ts';
 import { measureWebhooks } from './b6-webhooks.ts';
 import { measureAttachments } from './b8-attachments.ts';
 import { measureIdle } from './b7-idle.ts';
+import { measureExport } from './b9-export.ts';
+import { measureVerifier } from './b9-verify.ts';
 import { measureEventStore } from './b4-event-store.ts';
 import { measureProjector } from './b5-projector.ts';
 import { onDovecot } from './dovecot-mailbox.ts';
@@ -48,6 +50,7 @@ const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
   ['b4', measureEventStore],
   ['b5', measureProjector],
   ['b7', async () => await measureIdle(given?.[0] ?? IDLE_MAILBOXES)],
+  ['b9', async (sizes) => [...(await measureVerifier(sizes)), ...(await measureExport(sizes))]],
 ]);
 
 async function onDemo(measures: readonly OnDemo[]): Promise<readonly Figure[]> {

@@ -51,7 +51,7 @@ export interface DemoFacts {
 }
 
 /** The options with which `npm run demo` starts Node. */
-const startOptions = (): readonly string[] => {
+export const startOptions = (): readonly string[] => {
   const { config } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     readonly config: { readonly node_flags: string };
   };

@@ -1,5 +1,7 @@
 /** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
 import { accountEvents, emailEvents } from './accounts/account.ts';
+import { exportEvents } from './audit/export-events.ts';
+import { sealEvents } from './audit/seal-events.ts';
 import { sessionEvents } from './accounts/session.ts';
 import { quotaEvents } from './operations/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
@@ -12,9 +14,11 @@ import {
   RefusalsCounted,
   RequestRefused,
 } from './kernel/access-events.ts';
+import { legalHoldEvents } from './legal-holds/legal-hold.ts';
 import { catalogueOf } from './values/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
 import { LogNamed } from './kernel/log-identity.ts';
+import { PersonalDataErased } from './kernel/personal-data.ts';
 import { mailboxEvents, MailboxNumberReserved } from './mailboxes/mailbox-events.ts';
 import { RefreshTokenRotated } from './oauth/token-events.ts';
 import { oauthClientEvents } from './oauth/oauth-client.ts';
@@ -44,6 +48,8 @@ export const allEvents = [
   ...oauthClientEvents,
   ...oauthGrantEvents,
   ...policyEvents,
+  ...legalHoldEvents,
+  PersonalDataErased,
   MailboxNumberReserved,
   ...mailboxEvents,
   ...operationEvents,
@@ -53,6 +59,8 @@ export const allEvents = [
   ...feedEvents,
   ...endpointEvents,
   ...deliveryEvents,
+  ...sealEvents,
+  ...exportEvents,
   RefreshTokenRotated,
   RequestClaimed,
   RequestSettled,

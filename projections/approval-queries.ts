@@ -276,3 +276,18 @@ function conditionOf(whose: Whose): readonly [sql: string, values: readonly stri
   if ('voters' in whose) return ['voters && $1::text[]', whose.voters];
   return ['mailbox_id = any($1::text[])', whose.mailboxes];
 }
+
+/** True for who voted on the approval, and for a signed-in person whose role may decide it. */
+export async function mayDecide(
+  sql: Sql,
+  { orgId, isPerson, approverRoles }: OperationsVisible,
+  principalId: string,
+  approvalId: string,
+): Promise<boolean> {
+  const rows = await sql.query(
+    `select from read.approval where id = $1 and org_id = $2
+       and ($3 = any(voters) or ($4 and approver_role = any($5::text[])))`,
+    [approvalId, orgId, principalId, isPerson, approverRoles],
+  );
+  return rows.length > 0;
+}

@@ -1,16 +1,15 @@
 /** The audit line of each event type. A new event type does not compile until it has one. */
-import { type ErrorCode, ERROR_TABLE } from '../commands/values/errors.ts';
 import type { PastFact } from '../commands/values/event.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
-import type {
-  ItemResult,
-  OperationDecided,
-  SendOutcome,
-  Summary,
-} from '../commands/operations/operation-events.ts';
-
-export const AUDIT_OUTCOMES = ['allowed', 'denied', 'pending', 'failed'] as const;
-export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
+import { isMailboxId } from '../commands/values/ids.ts';
+import {
+  type AuditOutcome,
+  DECISIONS,
+  outcomeOfCode,
+  outcomeOfCounts,
+  outcomeOfResults,
+  SEND_OUTCOMES,
+} from './audit-outcomes.ts';
 
 export interface AuditResource {
   readonly type: string;
@@ -33,31 +32,6 @@ interface AuditRule<E extends AnyEvent> {
 
 const done = <Action extends string>(action: Action) => ({ action, outcome: 'allowed' as const });
 
-/** Refusals because of the caller's identity or rights are `denied`; any other error is `failed`. */
-function outcomeOfCode(code: string): AuditOutcome {
-  const status = code in ERROR_TABLE ? ERROR_TABLE[code as ErrorCode].status : 500;
-  return [401, 403, 404, 429].includes(status) ? 'denied' : 'failed';
-}
-
-const outcomeOfResults = ({ results }: { readonly results: readonly ItemResult[] }): AuditOutcome =>
-  outcomeOfCounts({
-    unknown: results.filter(({ outcome }) => outcome === 'unknown').length,
-    failed: results.filter(({ outcome }) => outcome === 'failed').length,
-  });
-
-const outcomeOfCounts = ({ unknown, failed }: Pick<Summary, 'unknown' | 'failed'>): AuditOutcome =>
-  unknown > 0 ? 'pending' : failed > 0 ? 'failed' : 'allowed';
-
-const DECISIONS = { allow: 'allowed', require: 'pending', deny: 'denied' } as const satisfies Record<
-  DataOf<typeof OperationDecided>['decision'],
-  AuditOutcome
->;
-
-const SEND_OUTCOMES = { done: 'allowed', failed: 'failed', unknown: 'pending' } as const satisfies Record<
-  SendOutcome['outcome'],
-  AuditOutcome
->;
-
 /** The object whose id is in a field of the data. */
 const resourceIn =
   <Field extends string>(field: Field, type: string) =>
@@ -72,6 +46,8 @@ const ofMailbox = {
   mailboxId: ({ mailbox_id }: { readonly mailbox_id: string }) => mailbox_id,
   resource: ({ mailbox_id }: { readonly mailbox_id: string }) => mailboxOf(mailbox_id),
 };
+
+const KINDS_OF_OWNERS: Readonly<Record<string, string>> = { usr_: 'user', mbx_: 'mailbox' };
 
 type AuditRules = { readonly [E in AnyEvent as E['type']]: AuditRule<E> };
 
@@ -104,6 +80,10 @@ const rules: AuditRules = {
   AccountRenamed: done('account.rename'),
   NotificationsSet: done('account.set_notifications'),
   AccountErasureStarted: { action: 'account.erase', outcome: 'pending' },
+  PersonalDataErased: {
+    ...done('personal_data.erase'),
+    resource: ({ owner_id: id }) => ({ type: KINDS_OF_OWNERS[id.slice(0, 4)] ?? 'source', id }),
+  },
   AccountErasureStopped: { action: 'account.erase', outcome: 'failed' },
   AccountErased: done('account.erase'),
   EmailReserved: done('email.reserve'),
@@ -128,11 +108,11 @@ const rules: AuditRules = {
   OAuthGrantEnded: done('application.disconnect'),
   RefreshTokenRotated: { ...done('application.refresh'), resource: oauthGrant },
   PolicySet: done('policy.set'),
-  MailboxNumberReserved: {
-    ...done('mailbox_number.reserve'),
-    mailboxId: ({ mailbox_id }) => mailbox_id,
-    resource: ({ mailbox_id }) => mailboxOf(mailbox_id),
-  },
+  LegalHoldPlaced: done('legal_hold.place'),
+  LegalHoldReleaseRequested: { action: 'legal_hold.release', outcome: 'pending' },
+  LegalHoldReleased: done('legal_hold.release'),
+  PersonalDataErasurePostponed: { action: 'personal_data.erase', outcome: 'pending' },
+  MailboxNumberReserved: { ...done('mailbox_number.reserve'), ...ofMailbox },
   MailboxAdded: done('mailbox.add'),
   MailboxChanged: done('mailbox.change'),
   MailboxCredentialsStored: done('mailbox.store_credentials'),
@@ -233,10 +213,19 @@ const rules: AuditRules = {
     outcome: ({ status }) => (status === 'succeeded' ? 'allowed' : 'failed'),
     resource: delivery,
   },
+  AuditCheckpointSealed: done('audit.seal'),
+  AuditEpochStarted: done('audit.begin_epoch'),
+  AuditSealBroken: { action: 'audit.verify', outcome: 'failed' },
+  AuditVerified: done('audit.verify'),
+  AuditCheckpointAnchored: done('audit.anchor'),
+  AuditKeyRotated: done('audit.rotate_key'),
+  AuditKeyRevoked: done('audit.revoke_key'),
+  AuditDisclosed: done('audit.disclose'),
+  AuditExported: done('audit.export'),
   RequestClaimed: {
     action: ({ capability }) => capability,
     outcome: 'pending',
-    mailboxId: ({ target_id }) => (target_id?.startsWith('mbx_') === true ? target_id : null),
+    mailboxId: ({ target_id }) => (target_id != null && isMailboxId(target_id) ? target_id : null),
   },
   RequestSettled: {
     action: 'request.settle',

@@ -1,27 +1,26 @@
-/** `read.audit`: one line per event of an organisation, numbered without gaps in the order of the log. */
+/**
+ * `read.audit`: one line per event of the log, numbered without gaps in each trail, and the Merkle tree of each trail over its
+ * lines (`docs/audit-format.md`). Every event gets its line, also one that no reader knows.
+ */
+import { Frontier, type TreeNode } from '../commands/audit/merkle.ts';
+import { trailLine, trailOf } from '../commands/audit/audit-line.ts';
 import type { Sql } from '../commands/ports/ports.ts';
-import { auditFacts } from './audit-facts.ts';
-import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
-import { withPrefix } from '../commands/values/ids.ts';
-import { approvalEvents } from '../commands/operations/approval-events.ts';
+import { auditFacts, type AuditResource } from './audit-facts.ts';
+import { isOfSealing } from './audit-of-sealing.ts';
+import type { AuditOutcome } from './audit-outcomes.ts';
+import { fillAbout, type Named, namedBy } from './audit-about.ts';
+import { type LoggedEvent, type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
-/** Column → type, in the order of the table. `json` and not `jsonb`: data stays as it was written, including NUL escapes. */
+/** Column → type, in the order of the table. What is not a column is in the line or the body. */
 const COLUMNS = {
-  org_id: 'text',
+  trail: 'text',
   seq: 'bigint',
   position: 'bigint',
   event_id: 'uuid',
   type: 'text',
   occurred_at: 'timestamptz',
-  actor_type: 'text',
   actor_id: 'text',
-  token_id: 'text',
-  session_id: 'text',
-  client: 'text',
-  surface: 'text',
   request_id: 'text',
-  correlation_id: 'text',
-  causation_id: 'text',
   resource_type: 'text',
   resource_id: 'text',
   mailbox_id: 'text',
@@ -29,225 +28,253 @@ const COLUMNS = {
   action: 'text',
   outcome: 'text',
   policy: 'json',
-  data: 'json',
+  of_sealing: 'boolean',
+  leaf: 'bytea',
+  line: 'text',
+  body: 'text',
+  salt: 'bytea',
 } as const;
 type Column = keyof typeof COLUMNS;
-type AuditRow = Record<Column, string | null> & {
-  readonly org_id: string;
-  readonly position: string;
+/** Bytes as Postgres reads them in a text: `\x` and hex. */
+type AuditRow = Record<Exclude<Column, 'trail' | 'body' | 'of_sealing' | keyof Named>, string | null> & {
+  readonly trail: string;
+  readonly body: string;
+  readonly of_sealing: boolean;
 } & Named;
 
 const NULLABLE: readonly Column[] = [
-  'token_id', 'session_id', 'client', 'resource_type', 'resource_id', 'mailbox_id', 'approval_id', 'policy',
+  'occurred_at', 'actor_id', 'request_id', 'resource_type', 'resource_id', 'mailbox_id', 'approval_id', 'policy', 'salt',
 ]; // prettier-ignore
 const columns = Object.keys(COLUMNS) as Column[];
 
+/** The levels whose inner nodes are stored: any subtree is joined from at most 256 rows. */
+export const STORED_LEVELS: readonly number[] = [8, 16, 24];
+
+/** Lines that audit files need, also outside their range: which keys sign, which epoch began, whose texts were erased. */
+export const ALWAYS_SHOWN = `type in ('AuditKeyRotated', 'AuditKeyRevoked', 'AuditEpochStarted', 'PersonalDataErased')`;
+/** Lines from before salts: they do not name mailbox and approval themselves. */
+export const OLDER = 'salt is null';
+
 export const audit: Projection = {
   name: 'audit',
-  version: 2,
-  tables: ['audit'],
+  version: 3,
+  tables: ['audit', 'audit_tree', 'audit_node'],
+  everyEvent: true,
   create: (tableOf) => {
     const table = tableOf('audit');
     const defined = columns.map(
-      (name) => `${name} ${COLUMNS[name]}${NULLABLE.includes(name) ? '' : ' not null'}`,
+      (name) =>
+        `${name} ${COLUMNS[name]}${name === 'trail' ? ' collate "C"' : ''}${NULLABLE.includes(name) ? '' : ' not null'}`,
     );
     return [
-      `create table ${table} (${defined.join(', ')}, primary key (org_id, seq))`,
-      `create index on ${table} (org_id, resource_id, seq)`,
+      `create table ${table} (${defined.join(', ')}, primary key (trail, seq))`,
+      `create index on ${table} (trail, resource_id, seq)`,
+      // The hashes of the complete subtrees that make up the tree, largest first.
+      `create table ${tableOf('audit_tree')} (trail text collate "C" primary key, size bigint not null, frontier bytea not null)`,
+      `create table ${tableOf('audit_node')} (trail text collate "C", level int, idx bigint, hash bytea not null,
+         primary key (trail, level, idx))`,
     ];
   },
   indexes: (tableOf) => {
     const table = tableOf('audit');
     return [
-      `create unique index on ${table} (event_id)`,
-      `create index on ${table} (org_id, request_id)`,
-      `create index on ${table} (org_id, actor_id, seq)`,
-      `create index on ${table} (org_id, mailbox_id, seq) where mailbox_id is not null`,
-      `create index on ${table} (org_id, approval_id, seq) where approval_id is not null`,
-      `create index on ${table} (org_id, occurred_at)`,
+      `create index on ${table} (event_id)`,
+      `create index on ${table} (trail, request_id)`,
+      `create index on ${table} (trail, actor_id, seq)`,
+      `create index on ${table} (trail, mailbox_id, seq) where mailbox_id is not null`,
+      `create index on ${table} (trail, approval_id, seq) where approval_id is not null`,
+      `create index on ${table} (trail, occurred_at)`,
+      `create index on ${table} (trail, seq) where ${ALWAYS_SHOWN}`,
+      `create index on ${table} (trail, seq) where ${OLDER}`,
     ];
   },
-  apply: async ({ events, sql, tableOf }) => {
+  apply: async ({ log, sql, tableOf }) => {
     const table = tableOf('audit');
-    const rows = events.flatMap(rowOf);
-    if (rows.length === 0) return;
+    const trees = await loadTrees(sql, tableOf('audit_tree'), log);
+    const nodes: TrailNode[] = [];
+    const rows = log.map((event) => rowOf(event, trees, nodes));
     await fillAbout(sql, table, rows);
-    await number(sql, table, rows);
-    const arrays = columns.map((name, index) => `$${String(index + 1)}::${COLUMNS[name]}[]`);
-    await sql.query(
-      `insert into ${table} (${columns.join(', ')}) select * from unnest(${arrays.join(', ')})`,
-      columns.map((name) => rows.map((row) => row[name])),
-    );
+    for (const some of bySize(rows)) await insert(sql, table, some);
+    await storeTrees(sql, tableOf('audit_tree'), trees);
+    if (nodes.length > 0) await storeNodes(sql, tableOf('audit_node'), nodes);
   },
 };
 
-/** Events without an organisation are visible to none. */
-function rowOf(event: ProjectedEvent): AuditRow[] {
-  const { id, streamName, position, fact, stored } = event;
-  const { meta } = fact;
-  if (meta.org_id === null) return [];
-  const facts = auditFacts(fact);
+async function insert(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
+  const arrays = columns.map((name, index) => `$${String(index + 1)}::${COLUMNS[name]}[]`);
+  await sql.query(
+    `insert into ${table} (${columns.join(', ')}) select * from unnest(${arrays.join(', ')})`,
+    columns.map((name) => rows.map((row) => row[name])),
+  );
+}
+
+/** Characters of the bodies of one statement: a parameter is one text, and texts have a limit. */
+const MOST_AT_ONCE = 8_000_000;
+
+/** The rows in parts of bounded size; a row that is larger is a part of its own. */
+function bySize(rows: readonly AuditRow[]): readonly (readonly AuditRow[])[] {
+  const parts: AuditRow[][] = [[]];
+  let characters = 0;
+  for (const row of rows) {
+    characters += row.body.length;
+    if (characters > MOST_AT_ONCE && parts.at(-1)?.length !== 0) {
+      parts.push([]);
+      characters = row.body.length;
+    }
+    parts.at(-1)?.push(row);
+  }
+  return parts;
+}
+
+type Trees = ReadonlyMap<string, Frontier>;
+type TrailNode = TreeNode & { readonly trail: string };
+
+/** The tree of every trail in the batch, as the earlier batches left it. */
+async function loadTrees(sql: Sql, table: string, log: readonly LoggedEvent[]): Promise<Trees> {
+  const trails = [...new Set(log.map(({ stored }) => trailOf(stored)))];
+  const known = await sql.query<{ trail: string; size: string; frontier: Buffer }>(
+    `select trail, size, frontier from ${table} where trail = any($1::text[])`,
+    [trails],
+  );
+  const trees = new Map(trails.map((trail) => [trail, new Frontier()]));
+  for (const { trail, size, frontier } of known) trees.set(trail, new Frontier(Number(size), frontier));
+  return trees;
+}
+
+async function storeTrees(sql: Sql, table: string, trees: Trees): Promise<void> {
+  const all = [...trees];
+  await sql.query(
+    `insert into ${table} as t (trail, size, frontier) select * from unnest($1::text[], $2::bigint[], $3::bytea[])
+     on conflict (trail) do update set size = excluded.size, frontier = excluded.frontier`,
+    [
+      all.map(([trail]) => trail),
+      all.map(([, tree]) => tree.size),
+      all.map(([, tree]) => byteaText(tree.toBytes())),
+    ],
+  );
+}
+
+async function storeNodes(sql: Sql, table: string, nodes: readonly TrailNode[]): Promise<void> {
+  await sql.query(
+    `insert into ${table} (trail, level, idx, hash) select * from unnest($1::text[], $2::int[], $3::bigint[], $4::bytea[])`,
+    [
+      nodes.map(({ trail }) => trail),
+      nodes.map(({ level }) => level),
+      nodes.map(({ index }) => index),
+      nodes.map(({ hash }) => byteaText(hash)),
+    ],
+  );
+}
+
+const byteaText = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
+
+/** The row of an event, its leaf added to the tree of its trail. */
+function rowOf({ stored, projected }: LoggedEvent, trees: Trees, nodes: TrailNode[]): AuditRow {
+  const trail = trailOf(stored);
+  const tree = trees.get(trail);
+  if (tree === undefined) throw new Error(`the tree of ${trail} was not loaded`);
+  const { seq, line, body, salt, leaf } = trailLine(stored, tree.size + 1);
+  for (const node of tree.push(leaf)) if (STORED_LEVELS.includes(node.level)) nodes.push({ trail, ...node });
+  const { metadata, streamName } = stored;
+  return {
+    trail,
+    seq: String(seq),
+    position: String(stored.position),
+    event_id: stored.id,
+    type: storableText(stored.type),
+    occurred_at: instantOf(metadata['occurred_at']),
+    actor_id: storable(projected?.fact.meta.actor.id),
+    request_id: storable(metadata['request_id']),
+    ...((projected && derivedFrom(projected)) ?? unreadable(streamName)),
+    leaf: byteaText(leaf),
+    line,
+    body,
+    salt: salt && byteaText(salt),
+  };
+}
+
+/** What the event's own rules say of it. */
+type Derived = Pick<
+  AuditRow,
+  | 'resource_type'
+  | 'resource_id'
+  | 'mailbox_id'
+  | 'action'
+  | 'outcome'
+  | 'policy'
+  | 'of_sealing'
+  | keyof Named
+>;
+
+/** Null when a rule fails on it: a line is never left out, whatever an event holds. */
+function derivedFrom(event: ProjectedEvent): Derived | null {
+  try {
+    return derivedBy(event, auditFacts(event.fact));
+  } catch {
+    return null;
+  }
+}
+
+function derivedBy(event: ProjectedEvent, facts: ReturnType<typeof auditFacts>): Derived {
+  const { streamName, fact } = event;
   const subject = subjectOf(streamName);
   const resource = facts.resource === undefined ? subject : facts.resource;
   const derived =
     facts.mailboxId === undefined ? (subject.type === 'mailbox' ? subject.id : null) : facts.mailboxId;
-  const mailboxId = meta.mailbox_id ?? derived;
-  return [
-    {
-      org_id: meta.org_id,
-      seq: null,
-      position: String(position),
-      event_id: id,
-      type: fact.type,
-      occurred_at: meta.occurred_at,
-      actor_type: meta.actor.type,
-      actor_id: meta.actor.id,
-      token_id: meta.actor.token_id,
-      session_id: meta.actor.session_id,
-      client: meta.actor.client ?? null,
-      surface: meta.surface,
-      request_id: meta.request_id,
-      correlation_id: meta.$correlationId,
-      causation_id: meta.$causationId,
-      resource_type: resource?.type ?? null,
-      resource_id: resource && storableText(resource.id),
-      mailbox_id: mailboxId && storableText(mailboxId),
-      ...namedBy(event, subject),
-      action: storableText(facts.action),
-      outcome: facts.outcome,
-      policy: facts.policy && JSON.stringify(facts.policy),
-      data: JSON.stringify(stored.data),
-    },
-  ];
+  return {
+    resource_type: storable(resource?.type),
+    resource_id: storable(resource?.id),
+    mailbox_id: storable(fact.meta.mailbox_id ?? derived),
+    ...namedBy(event, subject),
+    action: storableText(facts.action),
+    outcome: facts.outcome,
+    policy: facts.policy && JSON.stringify(facts.policy),
+    of_sealing: isOfSealing(fact),
+  };
 }
+
+/** An event of a type that this version does not know, or whose data does not fit its type. */
+const UNREADABLE: { readonly action: string; readonly outcome: AuditOutcome } = {
+  action: 'unreadable',
+  outcome: 'pending',
+};
+
+function unreadable(streamName: string): Derived {
+  const { type, id } = subjectOf(streamName);
+  return {
+    ...UNREADABLE,
+    resource_type: storable(type),
+    resource_id: storable(id),
+    mailbox_id: type === 'mailbox' ? storable(id) : null,
+    approval_id: null,
+    operation: null,
+    isComplete: true,
+    policy: null,
+    of_sealing: false,
+  };
+}
+
+/** Index rows have a limit, and names may be another writer's. */
+const MOST_CHARACTERS = 200;
 
 /** Postgres text cannot contain NUL, and names in a refused request may. */
-export const storableText = (text: string): string => text.replaceAll('\u0000', '\ufffd');
+export const storableText = (text: string): string =>
+  text.slice(0, MOST_CHARACTERS).replaceAll('\u0000', '\ufffd').toWellFormed();
+
+const storable = (value: unknown): string | null => (typeof value === 'string' ? storableText(value) : null);
+
+/** A time as Postgres takes it; null for anything else. */
+function instantOf(value: unknown): string | null {
+  if (typeof value !== 'string' || !/^(?!0000)\d{4}-\d\d-\d\dT/.test(value)) return null;
+  const time = Date.parse(value);
+  return Number.isNaN(time) || time < FIRST_YEAR ? null : new Date(time).toISOString();
+}
+
+/** Of year 1, in milliseconds; and no four digits are later than year 9999. */
+const FIRST_YEAR = Date.parse('0001-01-01T00:00:00Z');
 
 /** The subject of a stream, in the API's spelling: `mailboxNumber-7` → `mailbox_number`, `7`. */
-function subjectOf(streamName: string): { readonly type: string; readonly id: string } {
+function subjectOf(streamName: string): AuditResource {
   const { category, id } = splitStreamName(streamName);
   return { type: category.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), id };
-}
-
-/** Continues the numbering of each organisation. */
-async function number(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
-  const orgIds = [...new Set(rows.map(({ org_id }) => org_id))];
-  const last = await sql.query<{ org_id: string; seq: string }>(
-    `select o.org_id, coalesce((select max(seq) from ${table} a where a.org_id = o.org_id), 0) as seq
-     from unnest($1::text[]) as o(org_id)`,
-    [orgIds],
-  );
-  const next = new Map(last.map(({ org_id, seq }) => [org_id, BigInt(seq)]));
-  for (const row of rows) {
-    const seq = (next.get(row.org_id) ?? 0n) + 1n;
-    next.set(row.org_id, seq);
-    row.seq = String(seq);
-  }
-}
-
-/**
- * What the event alone says about the approval. Older envelopes do not name mailbox and approval: their lines are completed
- * from earlier events, so that the order of the log alone decides what a line says.
- */
-interface Named {
-  approval_id: string | null;
-  /** For an event with an incomplete envelope: the operation it belongs to, null where it names none. */
-  readonly operation: string | null;
-  readonly isComplete: boolean;
-}
-
-interface AboutRow extends Named {
-  readonly org_id: string;
-  readonly resource_type: string | null;
-  readonly resource_id: string | null;
-  mailbox_id: string | null;
-}
-
-const APPROVAL_TYPES: ReadonlySet<string> = new Set(approvalEvents.map(({ type }) => type));
-
-/** The approval an event names, and the operation by which an older one may get it. */
-function namedBy(
-  { fact, stored }: ProjectedEvent,
-  subject: { readonly type: string; readonly id: string },
-): Named {
-  const { mailbox_id: mailboxId, approval_id: approvalId } = fact.meta;
-  // An envelope that names a mailbox also names the approval, if there is one.
-  if (mailboxId !== undefined || approvalId !== undefined)
-    return { approval_id: approvalId ?? null, operation: null, isComplete: true };
-  const named = stored.data['operation_id'];
-  const operation = subject.type === 'operation' ? subject.id : typeof named === 'string' ? named : null;
-  return { approval_id: approvalOf(fact.type, stored.data, operation), operation, isComplete: false };
-}
-
-function approvalOf(
-  type: string,
-  data: Readonly<Record<string, unknown>>,
-  operation: string | null,
-): string | null {
-  if (operation !== null && APPROVAL_TYPES.has(type)) return withPrefix('chk', operation);
-  const { approval_id: named, approval_ids: several } = data;
-  if (typeof named === 'string') return named;
-  const [only, ...others] = Array.isArray(several) ? (several as readonly unknown[]) : [];
-  return typeof only === 'string' && others.length === 0 ? only : null;
-}
-
-/** Completes the lines of older events: the mailbox and approval of their operation or draft, as known from earlier events. */
-async function fillAbout(sql: Sql, table: string, rows: readonly AboutRow[]): Promise<void> {
-  const older = rows.filter(isToFill);
-  if (older.length === 0) return;
-  const known = await earlierOf(sql, table, older);
-  for (const row of rows) {
-    if (isToFill(row)) fill(row, known);
-    note(row, known);
-  }
-}
-
-const isToFill = ({ isComplete, resource_type: type }: AboutRow): boolean =>
-  !isComplete && (type === 'operation' || type === 'draft');
-
-function fill(row: AboutRow, { mailboxes, approvals }: Known): void {
-  row.mailbox_id ??= mailboxes.get(keyOf(row.org_id, row.resource_id)) ?? null;
-  row.approval_id ??= approvals.get(keyOf(row.org_id, row.operation)) ?? null;
-}
-
-/** A draft may have several approvals in turn: only its operation identifies one. */
-function note(row: AboutRow, { mailboxes, approvals }: Known): void {
-  const { org_id, resource_id, mailbox_id, approval_id } = row;
-  if (mailbox_id !== null) mailboxes.set(keyOf(org_id, resource_id), mailbox_id);
-  if (approval_id !== null) approvals.set(keyOf(org_id, withPrefix('opn', approval_id)), approval_id);
-}
-
-const keyOf = (orgId: string, id: string | null): string => `${orgId} ${id ?? ''}`;
-
-interface Known {
-  /** `<org> <operation or draft>` → its mailbox. */
-  readonly mailboxes: Map<string, string>;
-  /** `<org> <operation>` → its approval. */
-  readonly approvals: Map<string, string>;
-}
-
-async function earlierOf(sql: Sql, table: string, rows: readonly AboutRow[]): Promise<Known> {
-  const wanted = rows.flatMap(({ org_id, resource_id, operation }) =>
-    [...new Set([resource_id, operation])].flatMap((id) => (id === null ? [] : [{ org_id, id }])),
-  );
-  const found = await sql.query<{
-    org_id: string;
-    id: string;
-    mailbox_id: string | null;
-    approval_id: string | null;
-  }>(
-    `select a.org_id, a.resource_id as id, max(a.mailbox_id) as mailbox_id, max(a.approval_id) as approval_id
-     from unnest($1::text[], $2::text[]) as o(org_id, resource_id) join ${table} a using (org_id, resource_id)
-     where a.resource_type in ('operation', 'draft') group by 1, 2`,
-    [wanted.map(({ org_id }) => org_id), wanted.map(({ id }) => id)],
-  );
-  const keyed = <Value>(value: (row: (typeof found)[number]) => Value | null): Map<string, Value> =>
-    new Map(
-      found.flatMap((row): [string, Value][] => {
-        const named = value(row);
-        return named === null ? [] : [[keyOf(row.org_id, row.id), named]];
-      }),
-    );
-  return { mailboxes: keyed((row) => row.mailbox_id), approvals: keyed((row) => row.approval_id) };
 }

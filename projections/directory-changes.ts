@@ -16,6 +16,7 @@ import {
   put,
 } from './directory-entities.ts';
 import { oauthClientChanges, oauthGrantChanges } from './directory-applications.ts';
+import { heldUnread, legalHoldChanges } from './directory-holds.ts';
 import { changeMailbox } from './directory-mailbox.ts';
 import { accountChanges, agentChanges, inviteChanges, organisationChanges } from './directory-people.ts';
 import { changeSessions, isSessionEvent, isSessionFact } from './directory-sessions.ts';
@@ -59,6 +60,7 @@ const ONE_ENTITY: ReadonlySet<string> = new Set<EntityKind>([
   'oauthGrant',
   'oauthClient',
   'policy',
+  'legalHold',
 ]);
 
 type ChangesOf = (
@@ -78,6 +80,7 @@ const CHANGES: ReadonlyMap<string, ChangesOf> = new Map<string, ChangesOf>([
   ['oauthClient', oauthClientChanges],
   ['session', sessionChanges],
   ['policy', policyChanges],
+  ['legalHold', legalHoldChanges],
   ['mailbox', mailboxChanges],
 ]);
 
@@ -209,9 +212,10 @@ const SUBJECT_KINDS: Readonly<Record<string, EntityKind>> = {
  * agent, token and grant it names. Its effect is unknown, so nothing it names keeps access. An organisation itself stays:
  * one bad event would lock out all of it. Its policy is replaced by one that denies.
  */
-export function denialBy({ streamName, data }: StoredEvent): DirectoryChange {
+export function denialBy({ streamName, type, data }: StoredEvent): DirectoryChange {
   const { category, id } = splitStreamName(streamName);
   if (category === 'policy') return put({ kind: 'policy', value: unreadablePolicy(id, data) });
+  if (category === 'legalHold') return heldUnread(id, type, data);
   const subject = SUBJECT_KINDS[category];
   const named = [...JSON.stringify(data).matchAll(NAMED_ID)].flatMap(
     ([namedId, prefix = '']): EntityKey[] => {

@@ -13,6 +13,7 @@ import type {
   PolicyEntry,
   TokenEntry,
 } from '../commands/ports/directory.ts';
+import type { LegalHoldEntry } from '../commands/ports/legal-holds.ts';
 import type { ProjectedEvent } from './projection.ts';
 
 /** Streams whose events make up the directory. */
@@ -27,6 +28,7 @@ export const DIRECTORY_STREAMS = [
   'session-',
   'mailbox-',
   'policy-',
+  'legalHold-',
 ] as const;
 
 export interface EntityTypes {
@@ -42,6 +44,7 @@ export interface EntityTypes {
   mailbox: MailboxEntry;
   grant: GrantEntry;
   policy: PolicyEntry;
+  legalHold: LegalHoldEntry;
 }
 export type EntityKind = keyof EntityTypes;
 export type Entity = {

@@ -120,18 +120,33 @@ export async function listDraftStates(
   );
 }
 
+interface UnsentQuery {
+  readonly mailboxIds: readonly string[];
+  /** Drafts that are left out. */
+  readonly except: readonly string[];
+  readonly limit: number;
+}
+
 /** Drafts of these mailboxes that could still be discarded, oldest change first. */
 export async function listUnsentDrafts(
   sql: Sql,
-  mailboxIds: readonly string[],
-  limit: number,
+  { mailboxIds, except, limit }: UnsentQuery,
 ): Promise<readonly { readonly draftId: string; readonly orgId: string | null }[]> {
   const rows = await sql.query<{ id: string; org_id: string | null }>(
     `select id, org_id from read.draft
-     where mailbox_id = any($1::text[])
+     where mailbox_id = any($1::text[]) and id <> all($3::text[])
        and (status in ('open', 'in_review', 'send_failed') or (status = 'sending' and coalesce(state->'send'->>'retryAt', state->'send'->>'commitAt') is not null))
      order by updated_at limit $2`,
-    [mailboxIds, limit],
+    [mailboxIds, limit, except],
   );
   return rows.map(({ id, org_id }) => ({ draftId: id, orgId: org_id }));
+}
+
+/** The people and agents who started drafts in a mailbox. */
+export async function listDraftAuthors(sql: Sql, mailboxId: string): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string | null }>(
+    `select distinct state->>'createdBy' as id from read.draft where mailbox_id = $1`,
+    [mailboxId],
+  );
+  return rows.flatMap(({ id }) => id ?? []);
 }

@@ -31,6 +31,11 @@ export interface Projection {
   create(tableOf: (table: string) => string): readonly string[];
   /** DDL of indexes that only queries use, not `apply`: a rebuild creates them once, after the rows. */
   indexes?(tableOf: (table: string) => string): readonly string[];
+  /**
+   * It also takes events that no reader knows or can read, and leaves none out: its failure stops all projections instead of
+   * parking the event.
+   */
+  readonly everyEvent?: true;
   /** Applies events in order, in the transaction that also moves the checkpoint. Each event comes exactly once. */
   apply(batch: Batch): Promise<void>;
   /** Called when an event of it could not be read or applied; in the transaction that parks the event. */
@@ -44,8 +49,17 @@ export interface Tables {
   readonly tableOf: (table: string) => string;
 }
 
+/** An event of the log as a projection with `everyEvent` takes it. */
+export interface LoggedEvent {
+  readonly stored: StoredEvent;
+  /** Null for an unknown type, and for an event that cannot be read. */
+  readonly projected: ProjectedEvent | null;
+}
+
 export interface Batch extends Tables {
   readonly events: readonly ProjectedEvent[];
+  /** Every event of the batch: for a projection with `everyEvent`. */
+  readonly log: readonly LoggedEvent[];
   readonly open: Open;
 }
 

@@ -42,28 +42,71 @@ export function withoutVerifiers(
   return Object.fromEntries(Object.entries(data).filter(([name]) => !hidden.includes(name)));
 }
 
+/** True for a type whose data has a verifier of a secret, in some version. */
+export const mayHoldVerifiers = (type: string): boolean => (verifiers.get(type) ?? []).length > 0;
+
+/** The verifiers of secrets in event data; `undefined` where it should have one and does not. */
+export function verifiersIn(type: string, data: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return (verifiers.get(type) ?? []).map((name) => data[name]);
+}
+
+export interface SealedField {
+  /** The place of the text: a JSON Pointer (RFC 6901) into the body of the line. */
+  readonly at: string;
+  readonly sealed: Sealed;
+}
+
 /**
- * Event data with its sealed fields opened, null where the owner was erased. Only fields that the schema marks as sealed
- * are opened: any other text may come from a caller, who could have inserted another person's sealed text. Throws
- * `store_unavailable`.
+ * The sealed fields of event data. Only fields that the schema marks as sealed: any other text may come from a caller, who could
+ * have inserted another person's sealed text.
  */
+export function sealedFields(type: string, data: Readonly<Record<string, unknown>>): readonly SealedField[] {
+  const found: SealedField[] = [];
+  withTexts(type, data, (at, sealed) => {
+    found.push({ at, sealed });
+    return null;
+  });
+  return found;
+}
+
+/** Event data with another text, or none, in place of each sealed one. */
+export function withTexts(
+  type: string,
+  data: Readonly<Record<string, unknown>>,
+  textAt: (at: string, sealed: Sealed) => string | null,
+): Readonly<Record<string, unknown>> {
+  let shown: unknown = data;
+  for (const path of sealedPaths.get(type) ?? []) shown = withTextsAt(shown, path, { at: '/data', textAt });
+  return shown as Readonly<Record<string, unknown>>;
+}
+
+interface Place {
+  readonly at: string;
+  readonly textAt: (at: string, sealed: Sealed) => string | null;
+}
+
+/** Data that does not match the current schema was written by an earlier version. */
+function withTextsAt(value: unknown, [step, ...rest]: Path, { at, textAt }: Place): unknown {
+  if (step === undefined) return typeof value === 'string' ? textAt(at, value as Sealed) : value;
+  const inside = (held: unknown, name: string): unknown =>
+    withTextsAt(held, rest, { at: `${at}/${pointerStep(name)}`, textAt });
+  if (step === EACH)
+    return Array.isArray(value) ? value.map((item, index) => inside(item, String(index))) : value;
+  if (typeof value !== 'object' || value === null || !(step in value)) return value;
+  const held = value as Readonly<Record<string, unknown>>;
+  return { ...held, [step]: inside(held[step], step) };
+}
+
+const pointerStep = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** Event data with its sealed fields opened, null where the owner was erased. Throws `store_unavailable`. */
 export async function openSealedFields(
   type: string,
   data: Readonly<Record<string, unknown>>,
   open: Open,
 ): Promise<Readonly<Record<string, unknown>>> {
-  let opened: unknown = data;
-  for (const path of sealedPaths.get(type) ?? []) opened = await openAt(opened, path, open);
-  return opened as Readonly<Record<string, unknown>>;
-}
-
-/** A copy with the text at the path opened. Data that does not match the current schema was written by an earlier version. */
-async function openAt(value: unknown, [step, ...rest]: Path, open: Open): Promise<unknown> {
-  if (step === undefined) return typeof value === 'string' ? await open(value as Sealed) : value;
-  if (step === EACH) {
-    return Array.isArray(value) ? await Promise.all(value.map((item) => openAt(item, rest, open))) : value;
-  }
-  if (typeof value !== 'object' || value === null || !(step in value)) return value;
-  const held = value as Readonly<Record<string, unknown>>;
-  return { ...held, [step]: await openAt(held[step], rest, open) };
+  const fields = sealedFields(type, data);
+  const texts = await Promise.all(fields.map(async ({ at, sealed }) => [at, await open(sealed)] as const));
+  const byPlace = new Map(texts);
+  return withTexts(type, data, (at) => byPlace.get(at) ?? null);
 }

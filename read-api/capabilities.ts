@@ -18,6 +18,7 @@ import {
   endProviderAuthorization,
   startProviderAuthorization,
 } from '../commands/mailboxes/authorize-provider.ts';
+import { placeLegalHold, releaseLegalHold } from '../commands/legal-holds/manage-holds.ts';
 import { createMailbox, deleteMailbox, updateMailbox } from '../commands/mailboxes/manage-mailboxes.ts';
 import { discoverMailbox } from '../commands/mailboxes/discover-mailbox.ts';
 import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
@@ -62,8 +63,13 @@ import { rotateWebhookSecret } from '../commands/webhooks/rotate-secret.ts';
 import { testWebhookEndpoint } from '../commands/webhooks/test-endpoint.ts';
 import { emailRequests } from './approvals/email-requests.ts';
 import { downloadApprovalAttachment } from './approvals/approval-attachment.ts';
+import { approvalEvidence } from './approvals/evidence/get-evidence.ts';
 import { getApproval, listApprovals, previewApproval } from './approvals/read-approvals.ts';
+import { exportAudit } from './audit/export-audit.ts';
+import { getCheckpoint, listAnchors, listCheckpoints, sealCheckpoint } from './audit/checkpoint-routes.ts';
+import { getAuditProof, getConsistency } from './audit/proof-routes.ts';
 import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
+import { getVerification, listAuditKeys, verifyAudit } from './audit/verification-routes.ts';
 import { getSession, listSessions } from './auth/sessions.ts';
 import { defineRegistry } from './capability-registry.ts';
 import { getDraft, listDrafts, readDraft, readDraftContent } from './drafts/read-drafts.ts';
@@ -83,6 +89,7 @@ import { getOrganisation } from './organisation/get-organisation.ts';
 import { getMember, listMembers } from './organisation/list-members.ts';
 import { exportMe } from './organisation/export-me.ts';
 import { getMe } from './organisation/get-me.ts';
+import { getLegalHold, listLegalHolds } from './legal-holds/list-legal-holds.ts';
 import { listInvites } from './organisation/list-invites.ts';
 import { getConnectedApplication, listConnectedApplications } from './oauth/list-connected-applications.ts';
 import { getOAuthClient, listOAuthClients } from './oauth/list-oauth-clients.ts';
@@ -192,10 +199,15 @@ export const capabilities = defineRegistry([
   putPolicy,
   listPolicyVersions,
   simulatePolicy,
+  listLegalHolds,
+  placeLegalHold,
+  getLegalHold,
+  releaseLegalHold,
   listApprovals,
   getApproval,
   previewApproval,
   downloadApprovalAttachment,
+  approvalEvidence,
   listOperations,
   getOperation,
   resolveOperation,
@@ -211,7 +223,17 @@ export const capabilities = defineRegistry([
   getDelivery,
   replayDelivery,
   listAuditEvents,
+  listCheckpoints,
+  getConsistency,
+  getCheckpoint,
+  sealCheckpoint,
+  exportAudit,
+  listAnchors,
+  listAuditKeys,
+  verifyAudit,
+  getVerification,
   getAuditEvent,
+  getAuditProof,
   getSession,
   listSessions,
   deleteSession,

@@ -6,6 +6,7 @@ import { contractApprovals } from './requirements/contract-approvals.ts';
 import { contractCallers } from './requirements/contract-callers.ts';
 import { contractConsole } from './requirements/contract-console.ts';
 import { contractDrafts } from './requirements/contract-drafts.ts';
+import { contractHolds } from './requirements/contract-holds.ts';
 import { contractHttp } from './requirements/contract-http.ts';
 import { contractEventStore } from './requirements/contract-event-store.ts';
 import { contractMail } from './requirements/contract-mail.ts';
@@ -31,6 +32,7 @@ const table = {
   ...contractCallers,
   ...contractConsole,
   ...contractDrafts,
+  ...contractHolds,
   ...contractHttp,
   ...contractEventStore,
   ...contractMail,

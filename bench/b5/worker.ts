@@ -1,4 +1,7 @@
-/** One piece of work on a running event node and its database, printed as JSON: fill the log, drain it, rebuild models. */
+/** One piece of work on a running event node and its database, printed as JSON: fill the log, drain it, seal its lines, rebuild models. */
+import { trailLine, trailOf } from '../../commands/audit/audit-line.ts';
+import { Frontier } from '../../commands/audit/merkle.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 import { type ConnectedEventStore, openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { createJsonLog } from '../../infra/observability/json-log.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
@@ -14,6 +17,7 @@ export interface WorkerJob {
   readonly work:
     | { readonly kind: 'grow'; readonly events: number }
     | { readonly kind: 'drain' }
+    | { readonly kind: 'seal' }
     | { readonly kind: 'rebuild'; readonly models: readonly string[] };
 }
 
@@ -23,6 +27,8 @@ export interface Measured {
   readonly readSeconds: number;
   /** With indexes and swap. */
   readonly totalSeconds: number;
+  /** Spent on lines, leaves and trees; 0 for other work. */
+  readonly sealSeconds: number;
   /** Peak memory of this process. */
   readonly peakBytes: number;
 }
@@ -48,15 +54,37 @@ async function grow(store: ConnectedEventStore, size: number): Promise<number> {
   return size;
 }
 
-async function drain(store: ConnectedEventStore): Promise<number> {
+async function drain(store: ConnectedEventStore, each: (event: StoredEvent) => void): Promise<number> {
   const ending = new AbortController();
   let events = 0;
   for await (const item of store.subscribeToAll(null, ending.signal)) {
-    if (item.kind === 'event') events += 1;
+    if (item.kind === 'event') {
+      events += 1;
+      each(item.event);
+    }
     if (item.kind === 'caught-up') break;
   }
   ending.abort();
   return events;
+}
+
+/** Adds events to the trees of their trails as the audit model does, and counts what that alone takes. */
+class SealingCost {
+  readonly #trees = new Map<string, Frontier>();
+  #milliseconds = 0;
+
+  get seconds(): number {
+    return this.#milliseconds / 1_000;
+  }
+
+  add(event: StoredEvent): void {
+    const began = performance.now();
+    const trail = trailOf(event);
+    const tree = this.#trees.get(trail) ?? new Frontier();
+    this.#trees.set(trail, tree);
+    tree.push(trailLine(event, tree.size + 1).leaf);
+    this.#milliseconds += performance.now() - began;
+  }
 }
 
 async function rebuild(
@@ -85,17 +113,28 @@ const job = JSON.parse(process.argv[2] ?? '{}') as WorkerJob;
 const store = openEventStore({ url: job.nodeUrl, log });
 const begin = performance.now();
 const { work } = job;
+const sealing = new SealingCost();
 const done =
   work.kind === 'rebuild'
     ? await rebuild(store, job.databaseUrl, work.models)
-    : {
-        events: await (work.kind === 'grow' ? grow(store, work.events) : drain(store)),
-        readAt: performance.now(),
-      };
+    : { events: await readOrGrow(work), readAt: performance.now() };
 const measured: Measured = {
   events: done.events,
   readSeconds: (done.readAt - begin) / 1_000,
   totalSeconds: (performance.now() - begin) / 1_000,
+  sealSeconds: sealing.seconds,
   peakBytes: process.resourceUsage().maxRSS * 1_024,
 };
 process.stdout.write(`${JSON.stringify(measured)}\n`, () => process.exit());
+
+function readOrGrow(work: Exclude<WorkerJob['work'], { kind: 'rebuild' }>): Promise<number> {
+  if (work.kind === 'grow') return grow(store, work.events);
+  return drain(
+    store,
+    work.kind === 'seal'
+      ? (event) => {
+          sealing.add(event);
+        }
+      : () => undefined,
+  );
+}

@@ -40,7 +40,11 @@ const NotificationsSet = defineEvent({
 const AccountErasureStarted = defineEvent({
   type: 'AccountErasureStarted',
   summary: 'A person asked that the account be erased; it ends its memberships first.',
-  data: z.object({}),
+  data: z.object({
+    /** The organisations whose trail has lines of the person, or gets some; null in version 1. */
+    org_ids: z.array(z.string()).nullable(),
+  }),
+  upcasters: [() => ({ org_ids: null })],
   webhook: null,
 });
 
@@ -107,12 +111,14 @@ export interface AccountState {
   readonly status: 'none' | 'live' | 'being_erased' | 'erased';
   readonly isVerified: boolean;
   readonly notifications: NotificationLevel;
+  /** While it is being erased: the organisations that are told; null where that was not noted. */
+  readonly toldOrgIds: readonly string[] | null;
 }
 
 export const account: Aggregate<AccountState, AccountEvent> = {
   category: 'account',
   catalogue: catalogueOf(accountEvents),
-  initial: { status: 'none', isVerified: false, notifications: 'each' },
+  initial: { status: 'none', isVerified: false, notifications: 'each', toldOrgIds: null },
   evolve: (state, fact: PastFact<AccountEvent>) => {
     switch (fact.type) {
       case 'AccountRegistered':
@@ -122,7 +128,7 @@ export const account: Aggregate<AccountState, AccountEvent> = {
       case 'NotificationsSet':
         return { ...state, notifications: fact.data.level };
       case 'AccountErasureStarted':
-        return { ...state, status: 'being_erased' };
+        return { ...state, status: 'being_erased', toldOrgIds: fact.data.org_ids };
       case 'AccountErasureStopped':
         return { ...state, status: 'live' };
       case 'AccountErased':
@@ -171,10 +177,12 @@ export function setNotifications(
   return state.notifications === level ? [] : [{ type: 'NotificationsSet', data: { level, by } }];
 }
 
-/** Adds nothing when it was started. */
-export function startErasure(state: AccountState): Facts {
+/** `orgIds`: the organisations whose trail has lines of the person. Adds nothing when it was started. */
+export function startErasure(state: AccountState, orgIds: readonly string[]): Facts {
   assertExists(state);
-  return state.status === 'being_erased' ? [] : [{ type: 'AccountErasureStarted', data: {} }];
+  return state.status === 'being_erased'
+    ? []
+    : [{ type: 'AccountErasureStarted', data: { org_ids: [...orgIds] } }];
 }
 
 /** Adds nothing unless it was started and has not ended. */

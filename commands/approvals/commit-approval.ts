@@ -130,7 +130,8 @@ export async function commitDue(
     if (!(error instanceof GatewayError)) throw error;
     const { code } = error;
     ports.log.info('approval: automatic commit did not run', { operation_id: due.operationId, code });
-    return !ERROR_TABLE[code].retryable;
+    // A legal hold may be released before the approval expires.
+    return !ERROR_TABLE[code].retryable && code !== 'legal_hold';
   }
 }
 

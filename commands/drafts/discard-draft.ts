@@ -6,22 +6,28 @@ import { decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';
 import { type Admit, admittedAs, expectedOf, loadDraft } from './load-draft.ts';
 import { changedOnce } from './edit-draft.ts';
-import { draft } from './draft.ts';
+import { draft, type DraftState } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
 import { endReviewOf } from './end-review.ts';
+import { assertNotHeld, type Loss } from '../kernel/legal-holds.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 
 /**
- * Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. A discarded draft stays
- * discarded.
+ * Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`, `legal_hold`. A discarded draft
+ * stays discarded.
  */
 export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {
   const { ports, author, writer } = context;
   const { id, state, mailbox } = await loadDraft(context, input.draft_id, ['drafts:discard']);
   const expected = expectedOf(context, input.expected_version);
-  decideDiscard(state, 'caller', expected);
+  const decide = (now: DraftState, claimId?: string): ReturnType<typeof decideDiscard> => {
+    const facts = decideDiscard(now, 'caller', expected, claimId);
+    if (facts.length > 0) assertNotHeld(ports.directory, lossOf(id, now), context.caller);
+    return facts;
+  };
+  decide(state);
   const contentHash = state.current?.content_hash ?? '';
   const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_discard', contentHash });
   let before = state;
@@ -29,21 +35,29 @@ export async function discardDraft(context: Context, input: DiscardDraftInput, a
     id,
     decide: (now) => {
       before = now;
-      return decideDiscard(now, 'caller', expected, claimId);
+      return decide(now, claimId);
     },
   });
   await endReviewOf(ports, author, { before, after });
   context.notePosition(position);
-  // After a crash here, a background pass erases it.
+  // After a crash here, a background pass erases it. A hold placed since then keeps the content.
   await ports.content.eraseDraft(id);
   return await draftPayload(ports, id, after);
 }
 
+const lossOf = (draftId: string, { mailboxId, createdBy }: DraftState): Loss => ({
+  kind: 'draft',
+  draftId,
+  mailboxId,
+  startedBy: createdBy,
+});
+
 const common: Pick<
   CapabilityDefinition<DiscardDraftInput, Draft>,
-  'effect' | 'access' | 'idempotency' | 'output' | 'etag' | 'ifMatch' | 'handle'
+  'effect' | 'errors' | 'access' | 'idempotency' | 'output' | 'etag' | 'ifMatch' | 'handle'
 > = {
   effect: 'write',
+  errors: ['legal_hold'],
   access: { any: ['drafts:discard'] },
   idempotency: changedOnce,
   output: Draft,
@@ -87,15 +101,22 @@ interface OrphanedDraft {
 
 /**
  * Discards a draft whose mailbox was removed (`contract.md` 4). A draft that is being sent is left to its
- * send.
+ * send. Returns false while a legal hold keeps it.
  */
-export async function discardOrphan(ports: Ports, { draftId, orgId }: OrphanedDraft): Promise<void> {
+export async function discardOrphan(ports: Ports, { draftId, orgId }: OrphanedDraft): Promise<boolean> {
   try {
     await decideAndAppend(ports, systemAuthor(ports, orgId), draft, {
       id: draftId,
-      decide: (state) => decideDiscard(state, 'mailbox_removed', null),
+      decide: (state) => {
+        assertNotHeld(ports.directory, lossOf(draftId, state));
+        return decideDiscard(state, 'mailbox_removed', null);
+      },
     });
+    return true;
   } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== 'draft_locked') throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    if (error.code === 'legal_hold') return false;
+    if (error.code !== 'draft_locked') throw error;
+    return true;
   }
 }

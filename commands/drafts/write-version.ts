@@ -2,7 +2,7 @@
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { invalidField } from '../values/errors.ts';
-import { canonicalJson } from '../kernel/idempotency.ts';
+import { canonicalJson } from '../values/canonical-json.ts';
 import { unlistedHeaders } from '../values/header-fields.ts';
 import type { Address } from '../mail/message.ts';
 import type { Ids } from '../ports/ports.ts';

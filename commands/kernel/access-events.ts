@@ -6,6 +6,7 @@ import { credentialIds, defineEvent } from '../values/event.ts';
 import type { AccessEntry, Ports } from '../ports/ports.ts';
 import type { ActorKind, Caller } from './access.ts';
 import type { Sealed } from '../values/sealed.ts';
+import { sealedOr } from '../values/event-fields.ts';
 import { TOLD } from '../values/webhook-event.ts';
 
 export const BodiesRead = defineEvent({
@@ -68,12 +69,37 @@ export const PolicyDenied = defineEvent({
   },
 });
 
+/** In version 1 of the event: more sources than are counted one by one. */
+const MANY_SOURCES = 'others';
+
 export const RefusalsCounted = defineEvent({
   type: 'RefusalsCounted',
   summary: 'Refusals that are not recorded one by one, counted per minute and source.',
-  data: z.object({ minute: z.iso.datetime(), code: z.string(), source: z.string(), count: z.int().min(1) }),
+  data: z.object({
+    minute: z.iso.datetime(),
+    code: z.string(),
+    /** Of a known caller. */
+    credential_id: z.string().nullable(),
+    /** Where requests of unknown callers came from, sealed for the day; null for a known caller, and for many sources. */
+    source: sealedOr(z.string()).nullable(),
+    count: z.int().min(1),
+  }),
+  upcasters: [
+    ({ source, ...data }) => {
+      const isCredential = typeof source === 'string' && /^(?:tok|ses|oag)_/.test(source);
+      const clear = isCredential || source === MANY_SOURCES ? null : { clear: source };
+      return { ...data, credential_id: isCredential ? source : null, source: clear };
+    },
+  ],
   webhook: null,
 });
+
+/** Owners of sealed sources begin with this. */
+export const SOURCE_OWNER = 'net_';
+
+/** The owner of sources of the day of a time (RFC 3339): its key is erased after a month. */
+export const sourceOwnerAt = (time: string): string =>
+  `${SOURCE_OWNER}${time.slice(0, 10).replaceAll('-', '')}`;
 
 export function readEntry(author: Author, now: Date, read: ReadRecord): AccessEntry {
   const [approvalId, ...others] = read.approvalIds ?? [];

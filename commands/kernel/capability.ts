@@ -43,6 +43,8 @@ export interface Context {
   claim(prefix: IdPrefix, mailboxId?: string): Promise<string>;
   /** Marks the answer as a repeat: `Idempotency-Replayed: true`. */
   markReplayed(): void;
+  /** Nothing was made: the answer is a 200 (`rest.orUnchanged`). */
+  markUnchanged(): void;
   /** Notes the output as JSON, where it was checked and serialised before: the response is then that text. */
   noteJson(json: string): void;
   /** Records a read of message bodies, raw messages or attachments; the response waits until the event is stored. */
@@ -137,6 +139,10 @@ export interface CapabilityDefinition<Input, Output> {
     readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
     readonly path: string;
     readonly status?: 200 | 201 | 202 | 204;
+    /** For 201: a 200 where the handler made nothing (`markUnchanged`). */
+    readonly orUnchanged?: true;
+    /** What a client gets that prefers `text/plain`. */
+    readonly asText?: (output: Output) => string;
     /** For 201: the path of what was made. */
     readonly location?: (output: Output) => string;
     /** The whole body is this input field (`GET|PUT folder-roles` take a bare map). */
@@ -147,8 +153,14 @@ export interface CapabilityDefinition<Input, Output> {
     readonly bodyBytes?: string;
     /** The body may hold the key of the request as `idempotency_key`, as the tool's arguments do. */
     readonly bodyKey?: true;
-    /** The output is a `ByteAnswer` of this media type. */
-    readonly answerBytes?: string;
+    /** The output is a `ByteAnswer` of this media type, or of one of several. */
+    readonly answerBytes?: string | readonly string[];
+    /** Each request makes other bytes (`isNew`), so none can be asked for in ranges. */
+    readonly noRange?: true;
+    /** Each request is recorded as an effect of its own, and HEAD would have none of what was recorded. */
+    readonly noHead?: true;
+    /** Headers of its answer besides those that every route has. */
+    readonly headers?: readonly string[];
   } | null;
   readonly tool: {
     readonly surface: 'advertised' | 'granular';

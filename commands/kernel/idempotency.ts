@@ -9,6 +9,7 @@ import { catalogueOf, defineEvent, readEvent, type StoredEvent } from '../values
 import { type ErrorCode, ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { sealedText } from '../values/event-fields.ts';
 import type { PersonalData, Ports } from '../ports/ports.ts';
+import { canonicalJson } from '../values/canonical-json.ts';
 import type { Sealed } from '../values/sealed.ts';
 
 export const RequestClaimed = defineEvent({
@@ -37,18 +38,6 @@ export const RequestSettled = defineEvent({
 });
 
 const claimCatalogue = catalogueOf([RequestClaimed, RequestSettled]);
-
-/** RFC 8785 for these values: keys sorted by code unit, without `undefined`. */
-export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value !== 'object')
-    return value === undefined ? 'null' : JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-  return `{${members.join(',')}}`;
-}
 
 /** Equal for the same capability with the same input, over REST and MCP alike. */
 export const fingerprintOf = (capability: string, input: unknown): string =>

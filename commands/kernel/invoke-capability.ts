@@ -33,6 +33,8 @@ export interface Outcome {
   /** Position of the newest event of this request, for the `Position` header. */
   readonly position: Position | null;
   readonly replayed: boolean;
+  /** True when nothing was made. */
+  readonly unchanged: boolean;
   /** True when the read models did not reach `If-Position` in time. */
   readonly stale: boolean;
 }
@@ -66,7 +68,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
   }
   const stale =
     request.ifPosition === null ? false : !(await ports.readModels.waitFor(request.ifPosition, 1_000));
-  const answer = { position: null as Position | null, replayed: false, json: null as string | null };
+  const answer = emptyAnswer();
   const author = authorOf(invocation);
   // Keyed: inputs hold passwords, and a plain hash of one could be guessed from the log.
   const fingerprint =
@@ -94,6 +96,9 @@ async function run(invocation: Invocation): Promise<Outcome> {
     markReplayed: () => {
       answer.replayed = true;
     },
+    markUnchanged: () => {
+      answer.unchanged = true;
+    },
     noteJson: (json) => {
       answer.json = json;
     },
@@ -103,6 +108,15 @@ async function run(invocation: Invocation): Promise<Outcome> {
   if (answer.json === null) checkOutput(capability, output, ports);
   return { output, ...answer, stale };
 }
+
+interface Noted {
+  position: Position | null;
+  replayed: boolean;
+  unchanged: boolean;
+  json: string | null;
+}
+
+const emptyAnswer = (): Noted => ({ position: null, replayed: false, unchanged: false, json: null });
 
 const isDeleted = (): GatewayError =>
   new GatewayError(

@@ -1,14 +1,12 @@
 /** Adds, changes and removes mailboxes. */
 import { z } from 'zod';
 import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
-import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import {
   addMailbox,
   changeMailboxSettings,
-  eraseMailbox,
-  isDueForErasure,
   needsCredentials,
   removeMailbox,
   sameHost,
@@ -27,7 +25,6 @@ import {
 import type { MailboxEntry } from '../ports/directory.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { forgetCredentials } from './store-credentials.ts';
-import type { Ports } from '../ports/ports.ts';
 
 const CreateInput = z.strictObject({
   email: EmailField,
@@ -217,34 +214,3 @@ export const deleteMailbox = defineCapability<z.output<typeof RemoveInput>, Mail
     return await describeMailbox(ports, entryOf(context, mailbox_id));
   },
 });
-
-/** Removed mailboxes whose restore period has ended. */
-export const listDueErasures = (
-  { directory }: Pick<Ports, 'directory'>,
-  now: Date,
-): readonly MailboxEntry[] =>
-  [...directory.state.mailboxes.values()].filter(
-    ({ state, eraseAt }) => state === 'removed' && eraseAt !== null && Date.parse(eraseAt) <= now.getTime(),
-  );
-
-/**
- * Erases credentials, mirror and content before it appends the event: after a crash in between, the erasure
- * repeats. Returns false when the mailbox was restored or erased meanwhile. Throws `store_unavailable`.
- */
-export async function eraseMailboxContent(
-  ports: Ports,
-  { id, number, orgId }: Pick<MailboxEntry, 'id' | 'number' | 'orgId'>,
-): Promise<boolean> {
-  const now = ports.clock.now();
-  const { state } = await loadAggregate(ports.events, mailbox, id);
-  if (!isDueForErasure(state, now)) return false;
-  await forgetCredentials(ports, id);
-  await ports.mirrorVersions.erase({ id, number });
-  await ports.content.eraseMailbox(id);
-  const author = systemAuthor(ports, orgId);
-  const decide = (current: typeof state) => eraseMailbox(current, now);
-  const { appended } = await decideAndAppend(ports, author, mailbox, { id, decide });
-  if (!appended) return false;
-  await ports.directory.waitFor(appended.position);
-  return true;
-}

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
-import { folderOfRole, resolveFolder } from '../kernel/folders.ts';
+import { folderOfRole, resolveFolder, roleOfFolder } from '../kernel/folders.ts';
 import type { FolderRef } from '../mail/message.ts';
 import type { Locators } from '../ports/ports.ts';
 import type { MailboxScope } from '../values/scopes.ts';
@@ -68,6 +68,15 @@ export const takesAway = (action: { readonly type: ActionType }): boolean =>
 export const neverDirect = ({ type }: { readonly type: ActionType }): boolean => type === 'expunge';
 
 export const relocates = (action: { readonly type: ActionType }): boolean => RELOCATING.has(action.type);
+
+/** True for steps that remove messages, or move them to the trash by whatever name: a legal hold forbids them. */
+export const destroys = (mailbox: MailboxEntry, steps: readonly ActionStep[]): boolean =>
+  steps.some(
+    ({ action, folder }) =>
+      action === 'expunge' ||
+      action === 'trash' ||
+      (relocates({ type: action }) && folder !== undefined && roleOfFolder(mailbox, folder) === 'trash'),
+  );
 
 const invalid = (path: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });

@@ -8,7 +8,8 @@ import type { Ports } from '../ports/ports.ts';
 import { isFolderAllowed } from '../kernel/folders.ts';
 import { policyInForce } from '../policy/decide-for-caller.ts';
 import { decidePolicy } from '../policy/decide-policy.ts';
-import { scopesOf } from './actions.ts';
+import { assertNotHeld } from '../kernel/legal-holds.ts';
+import { destroys, scopesOf } from './actions.ts';
 import { operation, type OperationFact, type OperationReply, summarise } from '../operations/operation.ts';
 import type { ActionStep, ItemResult } from '../operations/operation-events.ts';
 import { assertNotPaused, assertSupported, openTargets, type Target } from './prepare-operation.ts';
@@ -86,6 +87,9 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
     );
   if (!isWithinGrant(ready, refs))
     return { end: 'invalid', reason: 'grant_gone', refusal: invalidatedBy('grant_gone') };
+  // Thrown, and no attempt: the approval keeps its time to be committed in.
+  if (destroys(mailbox, stepsOf(manifest)))
+    assertNotHeld(ports.directory, { kind: 'messages', mailboxId: mailbox.id });
   const begun: Begun = { at: null };
   try {
     assertNotPaused(mailbox);

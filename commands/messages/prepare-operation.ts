@@ -11,7 +11,7 @@ import type { MailAnswer, MailSession, ServerCapabilities } from '../ports/mail-
 import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../mail/select.ts';
 import { decideActionPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
-import { type Action, destinationOf, relocates, stepOf } from './actions.ts';
+import { type Action, destinationOf, destroys, relocates, stepOf } from './actions.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
 import {
   type ActionStep,
@@ -23,6 +23,7 @@ import { looksIntoText } from '../mail/matches.ts';
 import type { MailQuery } from '../mail/query.ts';
 import type { FetchedMessage, Identified, MessageRef } from '../mail/message.ts';
 import type { Locators, MessagePlace, PersonalData } from '../ports/ports.ts';
+import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { openJson } from '../kernel/sealed-json.ts';
 import type { OperationState } from '../operations/operation.ts';
 
@@ -51,7 +52,7 @@ export interface Prepared extends Admitted {
   readonly policy: PolicyDecision;
 }
 
-/** Needs no connection. Throws `not_found`, `conflict` while the mailbox is paused, `folder_role_missing`. */
+/** Needs no connection. Throws `not_found`, `conflict` while the mailbox is paused, `folder_role_missing`, `legal_hold`. */
 export function admitOperation(context: Context, request: OperationRequest, operationId: string): Admitted {
   const { ports, caller } = context;
   const entry = ports.directory.state.mailboxes.get(request.mailboxId);
@@ -62,6 +63,8 @@ export function admitOperation(context: Context, request: OperationRequest, oper
   const steps = request.actions.map((action) =>
     stepOf(action, destinationOf(mailbox, action, ports.locators)),
   );
+  if (destroys(mailbox, steps))
+    assertNotHeld(ports.directory, { kind: 'messages', mailboxId: mailbox.id }, caller);
   return { request, operationId, mailbox, access, steps };
 }
 

@@ -4,6 +4,7 @@
  */
 import { appendOrNull, type Author, streamOf } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
+import { assertStillFree, HoldPlaced, type Loss } from '../kernel/legal-holds.ts';
 import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import type { Expectation } from '../ports/change-attribution.ts';
 import type { ActionOutcome, MailSession } from '../ports/mail-port.ts';
@@ -11,6 +12,7 @@ import type { Locators, Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
 import { aboutOperation, operation, type OperationFact, summarise } from '../operations/operation.ts';
 import type { ActionStep, ItemResult } from '../operations/operation-events.ts';
+import { destroys } from './actions.ts';
 import { intendedChanges, remainingChanges } from './self-caused-changes.ts';
 import type { Target } from './prepare-operation.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -37,7 +39,10 @@ interface Ran {
 /** `not_begun`: another process runs or changed it. `overtaken`: the lease ran out; another settled it. */
 type RunEnd = Ran | 'not_begun' | 'overtaken';
 
-type Runner = Pick<Ports, 'events' | 'ids' | 'clock' | 'leases' | 'locators' | 'log' | 'changeAttribution'>;
+type Runner = Pick<
+  Ports,
+  'events' | 'ids' | 'clock' | 'leases' | 'locators' | 'log' | 'changeAttribution' | 'directory'
+>;
 
 /** Throws what the mail port throws before the intent; afterwards only what the store throws. */
 export async function runOperation(
@@ -100,8 +105,11 @@ async function effect(
   { run, intent, lease, expectation }: Begun,
 ): Promise<RunEnd> {
   const { mailbox, steps, targets } = run;
+  const loss: Loss | null = destroys(mailbox, steps) ? { kind: 'messages', mailboxId: mailbox.id } : null;
+  if (loss !== null) await ports.directory.untilCurrent();
   mail.guardWrites(() => {
     lease.assertHeld();
+    if (loss !== null) assertStillFree(ports.directory, loss);
   });
   try {
     const results = await runActions(mail, { mailbox, steps, targets, locators: ports.locators });
@@ -165,11 +173,7 @@ async function runActions(mail: MailSession, plan: Plan): Promise<readonly ItemR
   const alive = new Set(plan.targets.filter((target) => !target.stale));
   for (const [index, step] of plan.steps.entries()) {
     for (const group of byFolder([...alive])) {
-      const outcomes = await perform(mail, plan, step, group);
-      const ended = group.targets.map((target) => {
-        const outcome = outcomes.get(target.ref.uid) ?? { outcome: 'unknown' };
-        return [target, resultOf(plan, { target, step, index }, outcome)] as const;
-      });
+      const ended = await performAll(mail, plan, { step, index }, group);
       for (const [target, result] of ended) results.set(keyOf(target, index), result);
       for (const [target] of ended.filter(([, { outcome }]) => outcome !== 'done')) alive.delete(target);
     }
@@ -198,6 +202,35 @@ function byFolder(targets: readonly Target[]): readonly Group[] {
     const [first] = members;
     return first ? [{ folder: first.ref.folder, uidValidity: first.ref.uidValidity, targets: members }] : [];
   });
+}
+
+/** One result for each message of the group. */
+async function performAll(
+  mail: MailSession,
+  plan: Plan,
+  { step, index }: { readonly step: ActionStep; readonly index: number },
+  group: Group,
+): Promise<readonly (readonly [Target, ItemResult])[]> {
+  try {
+    const outcomes = await perform(mail, plan, step, group);
+    return group.targets.map((target) => {
+      const outcome = outcomes.get(target.ref.uid) ?? { outcome: 'unknown' };
+      return [target, resultOf(plan, { target, step, index }, outcome)];
+    });
+  } catch (error) {
+    if (!(error instanceof HoldPlaced)) throw error;
+    const { code, message } = error.refusal;
+    return group.targets.map((target) => [
+      target,
+      {
+        message_id: target.message_id,
+        step: index,
+        action: step.action,
+        outcome: 'failed',
+        error: { code, message },
+      },
+    ]);
+  }
 }
 
 async function perform(

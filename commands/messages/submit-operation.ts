@@ -2,7 +2,8 @@
 import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
-import { awaitClaim, canonicalJson } from '../kernel/idempotency.ts';
+import { awaitClaim } from '../kernel/idempotency.ts';
+import { canonicalJson } from '../values/canonical-json.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { StoredEvent } from '../values/event.ts';
 import { type ApprovalMode, termsFor } from '../policy/approval-terms.ts';

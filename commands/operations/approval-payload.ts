@@ -178,7 +178,7 @@ export async function listedApproval(parts: Parts, view: ApprovalView): Promise<
 }
 
 /** Removed or erased principals have no name any more. */
-const namesOf = (
+export const namesOf = (
   { agents, people }: Pick<DirectoryState, 'agents' | 'people'>,
   ids: readonly (string | undefined)[],
 ): Approval['names'] =>

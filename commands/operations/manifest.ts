@@ -1,7 +1,7 @@
 /** Exactly what an approval covers (`contract.md` 9): built by the server, hashed, executed unchanged. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { canonicalJson } from '../kernel/idempotency.ts';
+import { canonicalJson } from '../values/canonical-json.ts';
 import { ActionStep } from './operation-events.ts';
 
 /** One message an operation would change. */

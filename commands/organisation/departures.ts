@@ -6,6 +6,7 @@
 import { endSessions, type EndReason } from '../accounts/session.ts';
 import { hasStanding, isOfMembership, sessionStands } from '../kernel/access.ts';
 import { type Author, decideAndAppend, systemAuthor } from '../kernel/decide-and-append.ts';
+import { assertNotHeld, holdsAgainst } from '../kernel/legal-holds.ts';
 import { endedByDeletion, isBefore, memberOfOrg, roleIn, scopesHeldSince } from '../kernel/membership.ts';
 import { endConnections } from '../oauth/connections.ts';
 import type { GrantEnd } from '../oauth/oauth-grant.ts';
@@ -52,7 +53,7 @@ export type Departure = Left &
 /** Everything that was left behind. Pure. */
 export function leftBehind(state: DirectoryState, now: Date): readonly Departure[] {
   return [
-    ...[...state.organisations.values()].filter((org) => isDue(org, now)).map(erasureOf),
+    ...[...state.organisations.values()].filter((org) => isDue(state, org, now)).map(erasureOf),
     ...leftOf(state, now, {
       sessions: [...state.sessions.values()],
       tokens: [...state.tokens.values()],
@@ -115,8 +116,10 @@ const grantsOf = (state: DirectoryState, principalId: string): readonly GrantEnt
     (mailboxId) => state.grants.get(state.grantIds.get(mailboxId)?.get(principalId) ?? '') ?? [],
   );
 
-const isDue = ({ eraseAt, isErased: erased }: OrganisationEntry, now: Date): boolean =>
-  !erased && eraseAt !== null && Date.parse(eraseAt) <= now.getTime();
+const isDue = (state: DirectoryState, { id: orgId, eraseAt, isErased: over }: OrganisationEntry, now: Date) =>
+  !over && eraseAt !== null && Date.parse(eraseAt) <= now.getTime() && !isHeld(state, orgId);
+const isHeld = (state: DirectoryState, orgId: string): boolean =>
+  holdsAgainst(state, { kind: 'organisation', orgId }).length > 0;
 
 const erasureOf = ({ id }: OrganisationEntry): Departure => ({ kind: 'organisation', id, orgId: id });
 
@@ -248,6 +251,7 @@ async function endDeparture(ports: Ports, left: Departure, author: Author): Prom
     case 'invite':
       return await endLeftInvite(ports, author, left);
     case 'organisation':
+      assertNotHeld(ports.directory, { kind: 'organisation', orgId: id });
       return await append(decideAndAppend(ports, author, organisation, { id, decide: eraseOrganisation }));
     case 'mailbox':
       return await append(decideAndAppend(ports, author, mailbox, { id, decide: removeMailbox }));

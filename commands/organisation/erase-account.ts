@@ -13,6 +13,8 @@ import {
 } from '../accounts/account.ts';
 import { endSessions, openSessionsOf } from '../accounts/session.ts';
 import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
+import { assertNotHeld } from '../kernel/legal-holds.ts';
+import { recordKeyErasure } from '../kernel/personal-data.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import { allMembershipsOf } from '../kernel/membership.ts';
 import type { MemberEntry } from '../ports/directory.ts';
@@ -36,24 +38,32 @@ export type ErasurePorts = Pick<
   | 'secrets'
   | 'links'
   | 'devices'
+  | 'trails'
   | 'leases'
   | 'authorizationRequests'
 >;
 
 /**
  * Resolves when the account is erased, or when another process erases it just now. Throws `last_owner` with the organisations
- * that would have no owner; then the account stays, without the memberships that had ended already.
+ * that would have no owner; then the account stays, without the memberships that had ended already. Throws `legal_hold`; an
+ * erasure that had begun waits then.
  */
 export async function eraseAccount(
   ports: ErasurePorts,
   author: Author,
   userId: string,
 ): Promise<Position | null> {
+  assertNotHeld(ports.directory, { kind: 'account', userId });
   const held = allMembershipsOf(ports.directory.state, userId);
   const lastOf = [];
   for (const member of held) if (await isLastOwner(ports, member)) lastOf.push(member.orgId);
   if (lastOf.length > 0) throw lastOwner(ports, lastOf);
-  const { position } = await decideAndAppend(ports, author, account, { id: userId, decide: startErasure });
+  const known = await ports.trails.organisationsOf(userId);
+  const orgIds = [...new Set([...held.map(({ orgId }) => orgId), ...known])];
+  const { position } = await decideAndAppend(ports, author, account, {
+    id: userId,
+    decide: (state) => startErasure(state, orgIds),
+  });
   if (position !== null) await ports.directory.waitFor(position);
   const ended = await resumeErasure(ports, author, userId);
   return ended ?? position;
@@ -72,6 +82,12 @@ export async function settleErasure(ports: ErasurePorts, userId: string): Promis
   }
 }
 
+/** For an account that was erased by a version that told nobody of it. Adds nothing while the erasure is under way. */
+export async function recordErasedAccount(ports: ErasurePorts, userId: string): Promise<void> {
+  const { state } = await loadAggregate(ports.events, account, userId);
+  if (state.status === 'erased') await tellTrails(ports, systemAuthor(ports, null), userId, null);
+}
+
 /** One process at a time: what cannot be taken back happens only after all memberships have ended, and only once that is certain. */
 async function resumeErasure(ports: ErasurePorts, author: Author, userId: string): Promise<Position | null> {
   const lease = await holdLease(ports.leases, `erasure-${userId}`);
@@ -79,9 +95,14 @@ async function resumeErasure(ports: ErasurePorts, author: Author, userId: string
   try {
     const { state } = await loadAggregate(ports.events, account, userId);
     if (state.status !== 'being_erased') return null;
-    await leaveAll(ports, author, userId);
-    await endCredentials(ports, author, userId);
-    return await forgetPerson(ports, author, { userId, lease });
+    // The key is the last to go: once it is gone, a hold keeps nothing, and the trails are still to be told.
+    if (!(await ports.personal.isErased(userId))) {
+      assertNotHeld(ports.directory, { kind: 'account', userId });
+      await leaveAll(ports, author, userId);
+      await endCredentials(ports, author, userId);
+      await forgetPerson(ports, author, { userId, lease });
+    }
+    return await endAccount(ports, author, userId, state.toldOrgIds);
   } finally {
     await lease.release();
   }
@@ -155,12 +176,17 @@ async function endCredentials(ports: ErasurePorts, author: Author, userId: strin
   await endSessions(ports, author, openSessionsOf(ports.directory, userId), 'account_erased');
 }
 
-/** The account's end comes last: until then the directory lists the erasure, and the sweeper resumes it. */
+/** The key of what was sealed for the person is the last to go. */
 async function forgetPerson(
   ports: ErasurePorts,
   author: Author,
   { userId, lease }: { readonly userId: string; readonly lease: HeldLease },
-): Promise<Position | null> {
+): Promise<void> {
+  const assertFree = (): void => {
+    lease.assertHeld();
+    assertNotHeld(ports.directory, { kind: 'account', userId });
+  };
+  assertFree();
   const email = ports.directory.state.people.get(userId)?.email ?? '';
   // It cannot be read any longer after an interruption between the last two steps; then it was released and told before.
   if (email !== '') {
@@ -170,15 +196,42 @@ async function forgetPerson(
       decide: (state) => releaseEmail(state, userId),
     });
   }
-  lease.assertHeld();
   // A link sets a password until it is withdrawn.
-  await ports.links.withdraw(userId);
-  await ports.secrets.erasePassword(userId);
-  await ports.devices.forget(userId);
-  await ports.personal.erase(userId);
+  const steps = [
+    () => ports.links.withdraw(userId),
+    () => ports.secrets.erasePassword(userId),
+    () => ports.devices.forget(userId),
+    () => ports.personal.erase(userId),
+  ];
+  for (const step of steps) {
+    assertFree();
+    await step();
+  }
+}
+
+/** The account's end comes last: until then the directory lists the erasure, and the sweeper resumes it. */
+async function endAccount(
+  ports: ErasurePorts,
+  author: Author,
+  userId: string,
+  toldOrgIds: readonly string[] | null,
+): Promise<Position | null> {
+  await tellTrails(ports, author, userId, toldOrgIds);
   const { position } = await decideAndAppend(ports, author, account, { id: userId, decide: finishErasure });
   if (position !== null) await ports.directory.waitFor(position);
   return position;
+}
+
+/** The person's own trail comes last. */
+async function tellTrails(
+  ports: Pick<ErasurePorts, 'events' | 'ids' | 'clock' | 'trails'>,
+  author: Author,
+  userId: string,
+  toldOrgIds: readonly string[] | null,
+): Promise<void> {
+  const orgIds = toldOrgIds ?? (await ports.trails.organisationsOf(userId));
+  const erasure = { ownerId: userId, basis: 'account_erased', orgIds: [...orgIds, null] } as const;
+  await recordKeyErasure(ports, author, erasure);
 }
 
 /** The address is sealed under the mail's own id, because the person's key is gone when it is sent. */

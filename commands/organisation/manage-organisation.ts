@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { emailUnverified, insufficientScope } from '../kernel/authorize.ts';
+import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import { requireSession } from '../kernel/live-caller.ts';
 import { membersOf, membershipsOf, restorableBy } from '../kernel/membership.ts';
@@ -192,6 +193,7 @@ export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>,
       const facts = decideDeletion(current, new Date(now.getTime() + RESTORABLE_MS), actorOf(context));
       if (current.name !== name)
         throw invalidField('name', 'This is not the name of the organisation; send its exact name.');
+      if (facts.length > 0) assertNotHeld(ports.directory, { kind: 'organisation', orgId: id }, caller);
       return facts;
     };
     const loaded = await loadAggregate(ports.events, organisation, id);

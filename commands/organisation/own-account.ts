@@ -9,6 +9,7 @@ import {
   replayNothing,
 } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { membershipsOf, restorableBy } from '../kernel/membership.ts';
 import { NOTIFICATION_LEVELS } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';
@@ -106,6 +107,7 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
   effect: 'write',
   access: 'stepped-up-session',
   whileDeleted: true,
+  errors: ['legal_hold'],
   rest: { method: 'delete', path: '/users/me', status: 202 },
   tool: null,
   // The key is not taken: after the erasure there is no session to repeat the request in.
@@ -114,6 +116,7 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
   output: Nothing,
   handle: async (_, context) => {
     const { caller, ports, author } = context;
+    assertNotHeld(ports.directory, { kind: 'account', userId: caller.principal.id }, caller);
     context.notePosition(await eraseAccount(ports, author, caller.principal.id));
     return {};
   },

@@ -3,7 +3,7 @@ import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-an
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Fact } from '../values/event.ts';
-import { canonicalJson } from '../kernel/idempotency.ts';
+import { canonicalJson } from '../values/canonical-json.ts';
 import {
   CustomHeaders,
   InternalDomains,

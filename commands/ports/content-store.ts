@@ -49,6 +49,7 @@ export interface ContentStore {
   open(id: string, from?: number): AsyncIterable<Uint8Array>;
   /** Removes the expiry of the contents that exist, and returns their ids. */
   keep(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Of every erasure: what a legal hold keeps expires instead, and is erased once the hold is released. */
   erase(ids: readonly string[]): Promise<void>;
   eraseDraft(draftId: string): Promise<void>;
   /** Also the summaries of its messages that webhooks sent. */

@@ -3,6 +3,7 @@
  * process's own subscription (docs/architecture.md#rights). Every request reads it; a token's claims are
  * never used.
  */
+import type { LegalHoldEntry } from './legal-holds.ts';
 import type { HostSettings } from './mail-port.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 import type { Policy } from '../values/policy-document.ts';
@@ -278,6 +279,7 @@ export interface DirectoryState {
   readonly mailboxIdsByPrincipal: ReadonlyMap<string, ReadonlySet<string>>;
   /** org id → its own policy; without one the built-in policy applies. */
   readonly policies: ReadonlyMap<string, PolicyEntry>;
+  readonly legalHolds: ReadonlyMap<string, LegalHoldEntry>;
 }
 
 export interface Directory {
@@ -293,4 +295,6 @@ export interface Directory {
   untilCurrent(): Promise<boolean>;
   /** Resolves when the copy includes the position. Throws `store_unavailable` after a second. */
   waitFor(position: Position): Promise<void>;
+  /** As `waitFor`, and until no process works with an older copy: about a second. */
+  waitForAll(position: Position): Promise<void>;
 }

@@ -28,6 +28,7 @@ import type { Sealed } from '../values/sealed.ts';
 import type { SystemMailer } from './system-mailer.ts';
 import type { SubmissionPort } from './submission-port.ts';
 import type { EventStore } from './event-store.ts';
+import type { Seals, Trails } from './trails.ts';
 import type { WebhookRecords } from './webhook-records.ts';
 import type { DeliveryLog, WebhookSecrets, WebhookSender } from './webhook-port.ts';
 
@@ -69,11 +70,27 @@ export interface PersonalData {
   seal(ownerId: string, text: string): Promise<Sealed>;
   /** The text, or null when the owner's key was erased. Throws only when the database is unavailable. */
   open(sealed: Sealed): Promise<string | null>;
+  /** Whose key a text is sealed under; null for a text that is not sealed. */
+  ownerOf(text: string): string | null;
+  /** The text with its proof, or that its owner's key was erased; null when it does not open for another reason. Throws as `open`. */
+  prove(sealed: Sealed): Promise<ProvenText | 'erased' | null>;
+  /** For one file: every erasure before this call counts, in whatever process, and each key is looked up once. */
+  afresh(): SealedReader;
   /**
    * Erases an owner's key for ever: here at once, in other processes within a minute nothing sealed under it opens again, and
    * what is sealed for that owner afterwards opens nowhere.
    */
   erase(ownerId: string): Promise<void>;
+  /** By any process, up to now. */
+  isErased(ownerId: string): Promise<boolean>;
+}
+
+export type SealedReader = Pick<PersonalData, 'open' | 'ownerOf' | 'prove'>;
+
+export interface ProvenText {
+  readonly text: string;
+  /** The salt of its commitment (`docs/audit-format.md` 3); null = sealed before commitments. */
+  readonly salt: Uint8Array | null;
 }
 
 /** The place of a message: mailbox and folder by number, so that a locator reveals no names. */
@@ -229,6 +246,7 @@ export interface Ports {
   readonly readModels: ReadModels;
   readonly moves: MessageMoves;
   readonly contacts: Contacts;
+  readonly trails: Trails;
   readonly feed: ChangeFeed;
   readonly sessions: McpSessions;
   readonly tasks: McpTasks;
@@ -239,6 +257,7 @@ export interface Ports {
   readonly deliveryLog: DeliveryLog;
   readonly webhookRecords: WebhookRecords;
   readonly systemMailer: SystemMailer;
+  readonly seals: Seals;
   readonly log: Log;
   readonly server: ServerInfo;
 }

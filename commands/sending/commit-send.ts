@@ -7,7 +7,7 @@ import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
 import { ContentAltered } from '../ports/content-store.ts';
 import { GatewayError } from '../values/errors.ts';
 import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
-import { canonicalJson } from '../kernel/idempotency.ts';
+import { canonicalJson } from '../values/canonical-json.ts';
 import type { Ports } from '../ports/ports.ts';
 import { beginCommit } from '../operations/run-commit.ts';
 import type { Committable, CommitKind, Executed } from '../operations/commit-kind.ts';

@@ -26,10 +26,19 @@ export interface ByteAnswer {
   readonly isInline?: boolean;
   /** The exact number of bytes where it is known without reading, else null. */
   readonly knownLength: number | null;
-  /** The number of bytes; may read everything once. Throws like `read`. */
-  length(): Promise<number>;
-  /** The bytes from an offset on. The end of the iteration ends the reading. Throws what the mail port throws. */
-  read(from: number): AsyncIterable<Uint8Array>;
+  /** Made by this request: another one gets other bytes, so a range of these cannot be asked for. */
+  readonly isNew?: boolean;
+  /** A strong entity tag, where the bytes can be asked for again. */
+  readonly etag?: string;
+  /** Headers of its own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The number of bytes; may read everything once, and ends with the reason of the signal. Throws like `read`. */
+  length(gone?: AbortSignal): Promise<number>;
+  /**
+   * The bytes from an offset on. The end of the iteration ends the reading; the signal ends it also where what is before the
+   * offset is read first. Throws what the mail port throws.
+   */
+  read(from: number, gone?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 /** The output schema of a capability that returns bytes. */

@@ -65,11 +65,7 @@ export const ERROR_TABLE = {
   policy_denied: row(403, 'tool', "The organisation's policy denies this; details name the rule."),
   approval_required: row(403, 'tool', "The organisation's policy requires a person's approval first."),
   not_an_approver: row(403, 'tool', 'The caller may not decide this approval.'),
-  self_approval_forbidden: row(
-    403,
-    'tool',
-    'The policy requires another person than the requester to decide.',
-  ),
+  self_approval_forbidden: row(403, 'tool', 'Another person than the requester has to decide.'),
   step_up_required: row(403, 'tool', 'The session must confirm its password first.'),
   email_unverified: row(403, 'tool', 'The account has not verified its e-mail address.'),
   recipient_not_allowed: row(403, 'tool', 'A recipient is not allowed for this caller.'),
@@ -105,6 +101,12 @@ export const ERROR_TABLE = {
   endpoint_disabled: row(409, 'tool', 'The webhook endpoint is disabled.'),
   folder_role_missing: row(409, 'tool', 'The mailbox has no folder for a role; map or create one.'),
   no_eligible_approver: row(409, 'tool', 'No person may decide such an approval.'),
+  legal_hold: row(
+    409,
+    'tool',
+    'A legal hold forbids it; details.holds names those the caller may see.',
+    keyFree,
+  ),
   last_owner: row(409, 'tool', 'The last owner of an organisation cannot leave.'),
   conflict: row(409, 'tool', 'The object is not in a state that allows this.'),
   cursor_expired: row(410, 'tool', 'The cursor is too old; start again without it.'),
@@ -146,6 +148,7 @@ export const ERROR_TABLE = {
   mailbox_unavailable: row(503, 'tool', 'The mail server cannot be reached.', retryable),
   store_unavailable: row(503, 'tool', 'The event store or database cannot be reached.', retryable),
   index_building: row(503, 'tool', 'The index is not complete enough yet to answer.', retryable),
+  seal_behind: row(503, 'tool', 'The lines of the audit trail are not sealed yet.', retryable),
   overloaded: row(503, 'tool', 'The gateway is busy or starting.', retryable),
   provider_timeout: row(
     504,

@@ -124,6 +124,8 @@ export interface StoredEvent {
   readonly position: Position;
   readonly data: Readonly<Record<string, unknown>>;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Base64 of data or metadata that is not a JSON object: it is another writer's, and reads as empty. */
+  readonly opaque?: { readonly data?: string; readonly metadata?: string };
   readonly storedAt: Date;
 }
 

@@ -3,7 +3,7 @@ import { createHash, createHmac, type KeyObject } from 'node:crypto';
 
 export const ID_PREFIXES = [
   'org', 'usr', 'agt', 'inv', 'tok', 'grt', 'mbx', 'fld', 'msg', 'thr', 'att', 'upl', 'drf', 'chk', 'opn', 'evt', 'pol', 'ses',
-  'req', 'tsk', 'whk', 'obx', 'oac', 'oag',
+  'req', 'tsk', 'whk', 'obx', 'oac', 'oag', 'hld', 'aex',
 ] as const; // prettier-ignore
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
@@ -95,6 +95,9 @@ export function derivedId(prefix: IdPrefix, idKey: KeyObject, parts: readonly st
  */
 export const routeKey = (orgId: string): string =>
   toBase32(createHash('sha256').update(orgId).digest().subarray(0, 3)).slice(0, 4);
+
+/** True for an id of a mailbox, as the owner of sealed texts or the target of a hold has it. */
+export const isMailboxId = (id: string): boolean => id.startsWith('mbx_');
 
 /** The same random part under another prefix: an operation `opn_X` and its approval `chk_X` share X. */
 export const withPrefix = (prefix: IdPrefix, id: string): string =>

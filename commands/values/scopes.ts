@@ -13,6 +13,7 @@ export const ORG_SCOPES = [
   'approvals:read', 'approvals:decide', 'mailboxes:read', 'mailboxes:manage', 'mailboxes:grants',
   'webhooks:read', 'webhooks:manage', 'deliveries:read', 'deliveries:replay', 'audit:read', 'audit:export',
   'org:read', 'org:manage', 'members:manage', 'agents:manage', 'tokens:manage', 'policy:manage',
+  'holds:manage', 'audit:disclose',
 ] as const; // prettier-ignore
 
 export const SCOPES = [...MAILBOX_SCOPES, ...ORG_SCOPES] as const;
@@ -25,7 +26,7 @@ export type Role = (typeof ROLES)[number];
 
 export const ROLE_SCOPES: Readonly<Record<Role, readonly OrgScope[]>> = {
   owner: ORG_SCOPES,
-  admin: ORG_SCOPES.filter((scope) => scope !== 'org:manage'),
+  admin: ORG_SCOPES.filter((scope) => scope !== 'org:manage' && scope !== 'audit:disclose'),
   approver: ['org:read', 'mailboxes:read', 'approvals:read', 'approvals:decide'],
   member: ['org:read', 'mailboxes:read', 'approvals:read'],
   auditor: ['org:read', 'mailboxes:read', 'approvals:read', 'deliveries:read', 'audit:read', 'audit:export'],
@@ -36,7 +37,7 @@ export const rolesWithin = (role: Role): readonly Role[] =>
   ROLES.filter((each) => ROLE_SCOPES[each].every((scope) => ROLE_SCOPES[role].includes(scope)));
 
 /** Scopes that exist only in a person's stepped-up session, never in a token. */
-export const SESSION_ONLY_SCOPES: readonly Scope[] = ['approvals:decide', 'policy:manage'];
+export const SESSION_ONLY_SCOPES: readonly Scope[] = ['approvals:decide', 'policy:manage', 'audit:disclose'];
 
 /** The most an agent may hold, whoever owns it. */
 export const AGENT_ORG_SCOPES: readonly OrgScope[] = ['approvals:read', 'mailboxes:read'];

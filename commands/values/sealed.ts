@@ -3,3 +3,6 @@
  * exists.
  */
 export type Sealed = string & { readonly __sealed: true };
+
+/** How every sealed text begins. */
+export const SEALED = 'sealed.';

@@ -10,7 +10,7 @@ export const WEBHOOK_EVENT_TYPES = [
   'operation.completed',
   'mailbox.connected', 'mailbox.auth_failed', 'mailbox.connection_failed', 'mailbox.sync_reset',
   'token.issued', 'token.revoked', 'member.added', 'member.removed', 'application.connected', 'application.disconnected',
-  'webhook_endpoint.disabled', 'webhook_endpoint.secret_rotated', 'policy.denied',
+  'webhook_endpoint.disabled', 'webhook_endpoint.secret_rotated', 'policy.denied', 'audit.checkpoint_sealed',
 ] as const; // prettier-ignore
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 

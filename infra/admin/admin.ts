@@ -25,6 +25,16 @@ const USAGE = `Commands:
       Prints such a link for a person who is here already.
   npm run admin -- person erase ADDR
       Erases that person's account: memberships, sessions, tokens, agents, and the key of what was sealed.
+  npm run admin -- hold list
+      Names the legal holds.
+  npm run admin -- hold release hld_… --reason TEXT
+      Releases a legal hold as the second, where no second person of the organisation can.
+  npm run admin -- audit new-epoch --reason TEXT
+      Lets audit trails be signed again that are not what was signed before, and after a restore by other means.
+  npm run admin -- audit rotate-key --trail org_…|system
+      Makes a new key that signs the trail; the old one signs too for 30 days.
+  npm run admin -- audit revoke-key --trail org_…|system --key VKEY --since TIME
+      Ends a key that may be in wrong hands since that time (RFC 3339).
   npm run admin -- resolve opn_… done|not_done --reason TEXT
       Settles an unknown outcome, on your word.
   npm run admin -- parked
@@ -32,7 +42,8 @@ const USAGE = `Commands:
   npm run admin -- retry-parked [MODEL]
       Applies them again, by rebuilding their read model.`;
 
-type Option = 'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason' | 'role';
+type Option =
+  'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason' | 'role' | 'trail' | 'key' | 'since';
 
 interface Arguments {
   readonly config: Config;
@@ -50,6 +61,8 @@ const OPTIONS: Readonly<Record<string, readonly Option[]>> = {
   call: ['as'],
   policy: ['org'],
   person: ['role', 'name', 'org'],
+  hold: ['reason'],
+  audit: ['reason', 'trail', 'key', 'since'],
   resolve: ['reason'],
 };
 
@@ -85,6 +98,18 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       ? null
       : withCore(config, async (ports) =>
           (await import('./person-command.ts')).personCommand(ports, { verb, email, role, name, org }),
+        ),
+  hold: ({ config, rest: [verb, id, ...others], values: { reason } }) =>
+    verb === undefined || others.length > 0
+      ? null
+      : withCore(config, async (ports) =>
+          (await import('./hold-command.ts')).holdCommand(ports, { verb, id, reason }),
+        ),
+  audit: ({ config, rest: [verb, ...others], values: { reason, trail, key, since } }) =>
+    verb === undefined || others.length > 0
+      ? null
+      : withCore(config, async ({ seals }) =>
+          (await import('./audit-command.ts')).auditCommand(seals, { verb, reason, trail, key, since }),
         ),
   resolve: ({ config, rest: [operationId, word, ...others], values: { reason } }) =>
     operationId === undefined || others.length > 0
@@ -131,6 +156,9 @@ function readArguments(args: readonly string[]) {
     as: text,
     reason: text,
     role: text,
+    trail: text,
+    key: text,
+    since: text,
     help: { type: 'boolean', short: 'h' },
   } as const;
   try {

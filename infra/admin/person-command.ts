@@ -7,8 +7,14 @@ import {
   personWith,
 } from '../../commands/organisation/add-person.ts';
 import { eraseAccount, type ErasurePorts } from '../../commands/organisation/erase-account.ts';
+import { recordRefusal } from '../../commands/kernel/access-events.ts';
+import { holdsAgainst } from '../../commands/kernel/legal-holds.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { type Role, ROLES } from '../../commands/values/scopes.ts';
 import { adminAuthor, organisationNamed } from './call-command.ts';
+
+type ErasingPorts = ErasurePorts & Pick<Ports, 'accessLog' | 'log'>;
 
 export interface PersonArguments {
   readonly verb: string;
@@ -22,7 +28,7 @@ export interface PersonArguments {
 
 /** Returns text for the terminal. Throws one sentence. */
 export async function personCommand(
-  ports: PersonPorts & ErasurePorts,
+  ports: PersonPorts & ErasingPorts,
   given: PersonArguments,
 ): Promise<string> {
   if (given.verb === 'add') return await add(ports, given);
@@ -48,10 +54,27 @@ async function reset(ports: PersonPorts, { email }: PersonArguments): Promise<st
   return await linkFor(ports, userId, `${email} keeps the old password until the new one is set.`);
 }
 
-async function erase(ports: PersonPorts & ErasurePorts, { email }: PersonArguments): Promise<string> {
+async function erase(ports: PersonPorts & ErasingPorts, { email }: PersonArguments): Promise<string> {
   const userId = await personWith(ports, email);
-  await eraseAccount(ports, adminAuthor(ports, null), userId);
+  try {
+    await eraseAccount(ports, adminAuthor(ports, null), userId);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'legal_hold') throw await refused(ports, userId);
+    throw error;
+  }
   return `The account of ${email} is erased; the trail names it ${userId}.`;
+}
+
+/** Recorded in the organisation of each hold. */
+async function refused(ports: ErasingPorts, userId: string): Promise<Error> {
+  const holds = holdsAgainst(ports.directory.state, { kind: 'account', userId });
+  for (const { orgId } of holds) {
+    const refusal = { capability: 'delete_me', code: 'legal_hold', mailboxId: null };
+    await recordRefusal(ports, adminAuthor(ports, orgId), refusal);
+  }
+  return new Error(
+    `A legal hold keeps ${userId} from being erased: ${holds.map(({ id }) => id).join(', ')}.`,
+  );
 }
 
 const article = (role: Role): string => (/^[aeiou]/.test(role) ? 'an' : 'a');

@@ -1,5 +1,7 @@
 /** Rebuilds read models by name, for `npm run rebuild` and `admin retry-parked`. */
+import { audit } from '../../projections/audit.ts';
 import type { Projection } from '../../projections/projection.ts';
+import { verifyLog } from '../audit/verify-log.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import { forgetSourceLog } from '../projector/source-log.ts';
 import { rebuildModels } from '../projector/rebuild-read-models.ts';
@@ -39,7 +41,24 @@ export async function rebuildCommand(
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   const names = projections.map(({ name }) => name).join(', ');
   const done = `Rebuilt ${names} from ${events.toLocaleString('en')} events in ${seconds} s.`;
-  return [done, ...[...parked].map(stillParked)].join('\n');
+  const verified = projections.includes(audit) ? [await verifiedTrails(parts, signal)] : [];
+  return [done, ...[...parked].map(stillParked), ...verified].join('\n');
+}
+
+/**
+ * A rebuild of the audit trail is an audit: every trail is compared with all its checkpoints. Throws one sentence when one
+ * differs; a running gateway then verifies too, and tells the log.
+ */
+async function verifiedTrails(parts: RebuildParts, signal: AbortSignal): Promise<string> {
+  const trails = await verifyLog(parts, signal);
+  const wrong = [...trails].flatMap(([trail, { difference }]) =>
+    difference === null ? [] : [`${trail} (${difference.reason} at ${String(difference.size)})`],
+  );
+  if (wrong.length === 0) return `All ${String(trails.size)} trails agree with their checkpoints.`;
+  await parts.sql.query('update vault.audit_verification set asked_at = now()');
+  throw new Error(
+    `The read model is rebuilt, and these trails are not what was signed: ${wrong.join(', ')}. See docs/audit-proof.md.`,
+  );
 }
 
 const stillParked = ([name, count]: readonly [string, number]): string =>

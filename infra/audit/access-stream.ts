@@ -1,10 +1,16 @@
 /** The `AccessLog` port: reads and refusals in this process's own stream `access-<run id>-<yyyymmddhh>` (`contract.md` 12). */
-import { PolicyDenied, RequestRefused } from '../../commands/kernel/access-events.ts';
+import {
+  PolicyDenied,
+  RefusalsCounted,
+  RequestRefused,
+  sourceOwnerAt,
+} from '../../commands/kernel/access-events.ts';
 import { EventMetadata } from '../../commands/values/event.ts';
-import type { AccessEntry, AccessLog, Clock, Ids, Log } from '../../commands/ports/ports.ts';
+import { envelope, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
+import type { AccessEntry, AccessLog, Clock, Ids, Log, PersonalData } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import { OwnStream, type WhenAway } from '../event-store/own-stream.ts';
-import { RefusalCounts } from './refusal-counts.ts';
+import { type Counter, RefusalCounts, type RefusedFrom } from './refusal-counts.ts';
 
 /** Recorded up to a limit per credential and minute; the others are counted (`contract.md` 12). */
 const REFUSALS: ReadonlySet<string> = new Set([RequestRefused.type, PolicyDenied.type]);
@@ -14,6 +20,7 @@ const COUNTS_EVERY_MS = 5_000;
 export interface AccessStreamOptions {
   readonly events: EventStore;
   readonly ids: Ids;
+  readonly personal: Pick<PersonalData, 'seal'>;
   readonly clock: Clock;
   readonly log: Log;
   /** Random per process start, so that none of its streams exists yet. */
@@ -33,6 +40,11 @@ export function openAccessStream(options: AccessStreamOptions): AccessStream {
   const stream = new OwnAccessStream(options);
   stream.start();
   return stream;
+}
+
+interface Counted {
+  readonly count: Counter;
+  readonly entry: AccessEntry;
 }
 
 class OwnAccessStream implements AccessStream {
@@ -66,7 +78,7 @@ class OwnAccessStream implements AccessStream {
       const { org_id, actor } = EventMetadata.parse(entry.metadata);
       const credential = actor.token_id ?? actor.session_id;
       if (credential !== null && !this.#counts.admits(credential)) {
-        this.#count(String(entry.data['code']), credential, org_id);
+        this.#count(String(entry.data['code']), { credentialId: credential }, org_id);
         return;
       }
     }
@@ -74,35 +86,62 @@ class OwnAccessStream implements AccessStream {
   }
 
   countRefusal(code: string, source: string): void {
-    this.#count(code, source, null);
+    this.#count(code, { source }, null);
   }
 
   async flushCounts(): Promise<void> {
-    await this.#flushCounts(this.#counts.takeFinished());
+    const counts = this.#counts.takeFinished();
+    const sealed = await this.#entriesOf(counts).catch((error: unknown) => {
+      for (const count of counts) this.#counts.add(count);
+      throw error;
+    });
+    await this.#store(sealed);
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     clearInterval(this.#timer);
-    // The last chance, so a recent failure is ignored.
-    const counts = this.#flushCounts(this.#counts.takeAll(), 'keep');
-    await this.#stream.close();
-    await counts.catch((error: unknown) => {
+    const lost = (error: unknown): void => {
       this.#options.log.error('access log: counted refusals lost', { error: String(error) });
+    };
+    const sealed = await this.#entriesOf(this.#counts.takeAll()).catch((error: unknown) => {
+      lost(error);
+      return [];
     });
+    // The last chance, so a recent failure is ignored.
+    const stored = this.#store(sealed, 'keep').catch(lost);
+    await this.#stream.close();
+    await stored;
   }
 
-  #count(code: string, source: string, orgId: string | null): void {
+  #count(code: string, from: RefusedFrom, orgId: string | null): void {
     this.#options.metrics?.refusalCounted(code);
-    this.#counts.count(code, source, orgId);
+    this.#counts.count(code, from, orgId);
   }
 
-  async #flushCounts(entries: readonly AccessEntry[], whenAway?: WhenAway): Promise<void> {
-    const ends = await Promise.allSettled(entries.map((entry) => this.#stream.append(entry, whenAway)));
-    const failed = entries.filter((_, index) => ends[index]?.status === 'rejected');
-    for (const entry of failed) this.#counts.putBack(entry);
+  async #store(counted: readonly Counted[], whenAway?: WhenAway): Promise<void> {
+    const ends = await Promise.allSettled(counted.map(({ entry }) => this.#stream.append(entry, whenAway)));
+    const failed = counted.filter((_, index) => ends[index]?.status === 'rejected');
+    for (const { count } of failed) this.#counts.add(count);
     const failure = ends.find((end) => end.status === 'rejected');
     if (failure) throw failure.reason;
+  }
+
+  /** One after the other: the first one loads the key of the day. */
+  async #entriesOf(counts: readonly Counter[]): Promise<readonly Counted[]> {
+    const counted: Counted[] = [];
+    for (const count of counts) counted.push({ count, entry: await this.#entryOf(count) });
+    return counted;
+  }
+
+  async #entryOf({ orgId, credentialId, source, ...counted }: Counter): Promise<AccessEntry> {
+    const { ids, clock, personal } = this.#options;
+    const sealed = source === null ? null : await personal.seal(sourceOwnerAt(counted.minute), source);
+    return {
+      type: RefusalsCounted.type,
+      data: { ...counted, credential_id: credentialId, source: sealed },
+      metadata: envelope(systemAuthor({ ids }, orgId), RefusalsCounted, clock.now()),
+    };
   }
 }

@@ -1,31 +1,32 @@
 /** Refusals that are counted instead of recorded individually: per minute, code and source. */
-import { envelope, systemAuthor } from '../../commands/kernel/decide-and-append.ts';
-import { RefusalsCounted } from '../../commands/kernel/access-events.ts';
-import type { AccessEntry, Clock, Ids } from '../../commands/ports/ports.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
 
 /** Refusals recorded individually per credential and minute. */
 const RECORDED_PER_MINUTE = 60;
 /** Counters kept at once; addresses are cheap for an attacker, events are not. */
 const MOST_COUNTERS = 1_000;
-const MANY_SOURCES = 'others';
+const MOST_CHARACTERS = 200;
 
-interface Counter {
+/** Who was refused: a known caller, or where the request came from. */
+export type RefusedFrom = { readonly credentialId: string } | { readonly source: string };
+
+export interface Counter {
   readonly minute: string;
   readonly code: string;
-  readonly source: string;
+  readonly credentialId: string | null;
+  /** Null for a known caller, and for many sources. */
+  readonly source: string | null;
   readonly orgId: string | null;
   count: number;
 }
 
 export class RefusalCounts {
-  readonly #ids: Ids;
   readonly #clock: Clock;
   readonly #counters = new Map<string, Counter>();
   readonly #recorded = new Map<string, number>();
   #recordedIn = '';
 
-  constructor({ ids, clock }: { readonly ids: Ids; readonly clock: Clock }) {
-    this.#ids = ids;
+  constructor({ clock }: { readonly clock: Clock }) {
     this.#clock = clock;
   }
 
@@ -41,45 +42,38 @@ export class RefusalCounts {
     return recorded < RECORDED_PER_MINUTE;
   }
 
-  count(code: string, source: string, orgId: string | null): void {
-    const minute = this.#minute();
-    const own = { minute, code, source: source.slice(0, 200), orgId, count: 1 };
+  count(code: string, from: RefusedFrom, orgId: string | null): void {
+    const of =
+      'source' in from
+        ? { credentialId: null, source: from.source.slice(0, MOST_CHARACTERS) }
+        : { credentialId: from.credentialId, source: null };
+    const own = { minute: this.#minute(), code, ...of, orgId, count: 1 };
     const known = this.#counters.has(keyOf(own)) || this.#counters.size < MOST_COUNTERS;
-    this.#add(known ? own : { ...own, source: MANY_SOURCES, orgId: null });
+    this.add(known ? own : { ...own, credentialId: null, source: null, orgId: null });
   }
 
-  /** Removes and returns the counts of earlier minutes, as entries. */
-  takeFinished(): readonly AccessEntry[] {
+  /** Removes and returns the counts of earlier minutes. */
+  takeFinished(): readonly Counter[] {
     const minute = this.#minute();
     return this.#take((counter) => counter.minute < minute);
   }
 
-  takeAll(): readonly AccessEntry[] {
+  takeAll(): readonly Counter[] {
     return this.#take(() => true);
   }
 
-  /** Restores the count of an entry that could not be stored. */
-  putBack({ data, metadata }: AccessEntry): void {
-    const { minute, code, source, count } = RefusalsCounted.data.parse(data);
-    const orgId = typeof metadata['org_id'] === 'string' ? metadata['org_id'] : null;
-    this.#add({ minute, code, source, count, orgId });
-  }
-
-  #add(counter: Counter): void {
+  /** Also restores a count that could not be stored. */
+  add(counter: Counter): void {
     const key = keyOf(counter);
     const known = this.#counters.get(key);
     if (known) known.count += counter.count;
     else this.#counters.set(key, counter);
   }
 
-  #take(wanted: (counter: Counter) => boolean): readonly AccessEntry[] {
+  #take(wanted: (counter: Counter) => boolean): readonly Counter[] {
     const taken = [...this.#counters].filter(([, counter]) => wanted(counter));
     for (const [key] of taken) this.#counters.delete(key);
-    return taken.map(([, { orgId, ...data }]) => ({
-      type: RefusalsCounted.type,
-      data,
-      metadata: envelope(systemAuthor({ ids: this.#ids }, orgId), RefusalsCounted, this.#clock.now()),
-    }));
+    return taken.map(([, counter]) => counter);
   }
 
   #minute(): string {
@@ -87,5 +81,5 @@ export class RefusalCounts {
   }
 }
 
-const keyOf = ({ minute, code, source, orgId }: Counter): string =>
-  [minute, code, source, orgId ?? ''].join('\u0000');
+const keyOf = ({ minute, code, credentialId, source, orgId }: Counter): string =>
+  [minute, code, credentialId ?? '', source ?? '', orgId ?? ''].join('\u0000');

@@ -1,5 +1,4 @@
-/** Background work on invites and accounts: what a request left when it was interrupted. */
-import { listErasures, settleErasure } from '../../commands/organisation/erase-account.ts';
+/** Background work on invites: what a request left when it was interrupted. */
 import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
 import {
   carryOutInvite,
@@ -19,7 +18,7 @@ const KEY_LEFT_FOR_MS = 10 * MINUTE;
 
 const idOf = ({ id }: { readonly id: string }): string => id;
 
-export const byPeople = (ports: Ports): readonly Sweeper[] => [invites(ports), keys(ports), erasures(ports)];
+export const byPeople = (ports: Ports): readonly Sweeper[] => [invites(ports), keys(ports)];
 
 const invites = (ports: Ports): Sweeper<InviteEntry> => ({
   name: 'invites',
@@ -52,18 +51,4 @@ const keys = (ports: Ports): Sweeper<{ readonly id: string }> => ({
   },
   keyOf: idOf,
   settle: async ({ id }) => ((await forgetEndedInvite(ports, id)) ? 'settled' : 'later'),
-});
-
-const erasures = (ports: Ports): Sweeper<{ readonly id: string }> => ({
-  name: 'account-erasures',
-  // The request does the work. It goes over all people.
-  everyMs: MINUTE,
-  atOnce: 2,
-  pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
-  find: () => Promise.resolve(listErasures(ports)),
-  keyOf: idOf,
-  settle: async ({ id }) => {
-    await settleErasure(ports, id);
-    return 'settled';
-  },
 });

@@ -6,7 +6,6 @@ import { keepDraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
 import { discardOrphan } from '../../commands/drafts/discard-draft.ts';
 import { holdLease } from '../../commands/kernel/hold-lease.ts';
 import { systemAuthor } from '../../commands/kernel/decide-and-append.ts';
-import { eraseMailboxContent, listDueErasures } from '../../commands/mailboxes/manage-mailboxes.ts';
 import { settleOperation } from '../../commands/messages/reconcile-operation.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { fileSentCopy } from '../../commands/sending/sent-copy.ts';
@@ -22,7 +21,10 @@ import { type CopyWork, createDraftCopies, listCopyWork } from '../content-store
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Sealer } from '../audit/sealer.ts';
+import { auditSweepers } from './audit-sweeper.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
+import { byErasedKeys, byErasures } from './erasure-sweepers.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
 import { oauthStateSweeper } from './oauth-state-sweeper.ts';
 import { byPeople } from './people-sweepers.ts';
@@ -147,12 +149,9 @@ const byDrafts = (ports: Ports): readonly Sweeper[] => [
     everyMs: MINUTE,
     atOnce: 4,
     pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
-    find: () => listOrphans(ports),
+    find: ({ except }) => listOrphans(ports, except),
     keyOf: draftIdOf,
-    settle: async (orphan) => {
-      await discardOrphan(ports, orphan);
-      return 'settled';
-    },
+    settle: async (orphan) => done(await discardOrphan(ports, orphan)),
   }),
   row({
     name: 'draft-content',
@@ -183,10 +182,13 @@ const byDrafts = (ports: Ports): readonly Sweeper[] => [
   }),
 ];
 
-function listOrphans({ directory, sql }: Ports): ReturnType<typeof listUnsentDrafts> {
+function listOrphans(
+  { directory, sql }: Ports,
+  except: readonly string[],
+): ReturnType<typeof listUnsentDrafts> {
   const mailboxes = [...directory.state.mailboxes.values()];
   const removed = mailboxes.filter(({ state }) => state === 'removed').map(({ id }) => id);
-  return listUnsentDrafts(sql, removed, MOST_LISTED);
+  return listUnsentDrafts(sql, { mailboxIds: removed, except, limit: MOST_LISTED });
 }
 
 const byMailboxes = (ports: Ports): readonly Sweeper[] => [
@@ -202,24 +204,13 @@ const byMailboxes = (ports: Ports): readonly Sweeper[] => [
     mailboxOf: mailboxIdOf,
     settle: (search) => findReports(ports, search),
   }),
-  row({
-    name: 'mailbox-erasure',
-    everyMs: MINUTE,
-    atOnce: 1,
-    pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
-    find: ({ now }) => Promise.resolve(listDueErasures(ports, now)),
-    keyOf: ({ id }) => id,
-    settle: async (mailbox) => {
-      if (await eraseMailboxContent(ports, mailbox))
-        ports.log.info('mailbox: erased after removal', { mailbox_id: mailbox.id });
-      return 'settled';
-    },
-  }),
 ];
 
 /** All rows except the two invalidations. */
 export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byPeople(ports),
+  ...byErasures(ports),
+  ...byErasedKeys(ports),
   ...byApprovals(ports),
   ...byOperations(ports),
   ...byDrafts(ports),
@@ -238,7 +229,11 @@ interface RightsNews {
 /** Runs every row until the signal aborts; resolves when the tasks under way have ended. */
 export async function runSweepers(
   ports: Ports,
-  { rights, metrics }: { readonly rights: RightsNews; readonly metrics: Metrics },
+  {
+    rights,
+    metrics,
+    sealer,
+  }: { readonly rights: RightsNews; readonly metrics: Metrics; readonly sealer: Sealer },
   signal: AbortSignal,
 ): Promise<void> {
   const byRights = new RightsInvalidation(ports);
@@ -246,7 +241,12 @@ export async function runSweepers(
     if (!signal.aborted) byRights.changed(change);
   });
   const { clock, log } = ports;
-  const rows = [...sweepersOf(ports), row(byRights), row(new TargetInvalidation(ports))];
+  const rows = [
+    ...sweepersOf(ports),
+    row(byRights),
+    row(new TargetInvalidation(ports)),
+    ...auditSweepers(ports, sealer, signal),
+  ];
   const runs = rows.map((sweeper) => new SweeperRun(sweeper, { clock, log, metrics }));
   metrics.watchEach(
     {

@@ -45,6 +45,7 @@ export function askForStepUpWith(ask) {
  * @property {unknown} [body] sent as JSON
  * @property {string} [key] Idempotency-Key
  * @property {number} [ifVersion] If-Match: only while the object is in this version
+ * @property {number} [fromByte] Range: the rest of a file from here on
  * @property {AbortSignal} [signal]
  */
 
@@ -72,6 +73,27 @@ export async function download(path, signal) {
     const disposition = response.headers.get('content-disposition') ?? '';
     return { bytes: await response.blob(), isInline: disposition.startsWith('inline') };
   });
+}
+
+/**
+ * Opens a file that is read piece by piece. Throws `ApiError`, also while it is read.
+ * @param {string} path below `/api/v1`
+ * @param {{ signal: AbortSignal, fromByte?: number }} options
+ * @returns {Promise<{ headers: Headers, isRest: boolean, pieces: AsyncIterable<Uint8Array<ArrayBuffer>> }>} `isRest`: it begins at `fromByte`
+ */
+export async function openFile(path, options) {
+  const response = await inSession(() => send('GET', path, options));
+  return { headers: response.headers, isRest: response.status === 206, pieces: piecesOf(response) };
+}
+
+/** @param {Response} response */
+async function* piecesOf(response) {
+  const reader = response.body?.getReader();
+  for (;;) {
+    const piece = await reachable(async () => await reader?.read());
+    if (piece?.value === undefined) return;
+    yield piece.value;
+  }
 }
 
 /**
@@ -132,7 +154,7 @@ export async function readForThisBrowser(path, signal) {
  * @param {string} path
  * @param {CallOptions} options
  */
-async function send(method, path, { body, key, ifVersion, signal }) {
+async function send(method, path, { body, key, ifVersion, fromByte, signal }) {
   const response = await fetch(`${ROOT}${path}`, {
     method,
     headers: {
@@ -141,6 +163,7 @@ async function send(method, path, { body, key, ifVersion, signal }) {
       ...(key === undefined ? {} : { 'idempotency-key': key }),
       ...(method === 'GET' && position !== null ? { 'if-position': position } : {}),
       ...(ifVersion === undefined ? {} : { 'if-match': `"${String(ifVersion)}"` }),
+      ...(fromByte === undefined ? {} : { range: `bytes=${String(fromByte)}-` }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),

@@ -1,36 +1,11 @@
 /** The audit trail of an operation, oldest first. */
 import { h } from './dom.js';
+import { eventWords } from './event-wording.js';
 import { foreign, foreignLines } from './foreign-text.js';
 import { exactTime } from './times.js';
 
 /** @import { AuditLine } from './payloads.d.ts' */
 /** @typedef {import('./names.js').Names} Names */
-
-/** @type {Readonly<Record<string, string>>} */
-const WORDS = {
-  OperationSubmitted: 'Requested',
-  OperationDecided: 'Policy decided',
-  ApprovalRequested: 'Content locked; approval requested',
-  ApprovalVoteCast: 'Voted',
-  ApprovalGranted: 'Approved',
-  ApprovalRejected: 'Rejected',
-  ApprovalCancelled: 'Withdrawn',
-  ApprovalExpired: 'Expired',
-  ApprovalSuperseded: 'Replaced by an edit of the draft',
-  ApprovalInvalidated: 'Became invalid',
-  CommitScheduled: 'Run scheduled',
-  CommitStarted: 'Revalidated; run started',
-  CommitAttemptFailed: 'Run had no effect; the approval still holds',
-  ActionsIntended: 'Actions about to run',
-  ActionOutcomesRecorded: 'Outcomes recorded',
-  ActionsReconciled: 'Outcomes found',
-  SendIntended: 'Send about to run',
-  SendOutcomeRecorded: 'Outcome of the send recorded',
-  SendReconciled: 'Outcome of the send found',
-  OperationCompleted: 'Finished',
-  ApprovalCommitted: 'Done exactly as approved',
-  ApprovalCommitFailed: 'Failed permanently',
-};
 
 /**
  * @param {readonly AuditLine[]} events
@@ -57,7 +32,7 @@ function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
   return h(
     'li',
     null,
-    h('p', { class: 'trail-what' }, wordsFor(type, data)),
+    h('p', { class: 'trail-what' }, eventWords(type, data)),
     h(
       'p',
       { class: 'quiet small' },
@@ -83,7 +58,7 @@ const JSON_TEXTS = new Set(['manifest', 'warnings']);
  * @param {unknown} value
  * @returns {unknown}
  */
-function readable(key, value) {
+export function readable(key, value) {
   if (typeof value !== 'string' || !JSON_TEXTS.has(key)) return value;
   try {
     return JSON.parse(value);
@@ -96,18 +71,8 @@ function readable(key, value) {
  * @param {Pick<AuditLine, 'actor' | 'surface'>} line
  * @param {Names} names
  */
-const actorOf = ({ actor, surface }, names) => [
+export const actorOf = ({ actor, surface }, names) => [
   actor.type === 'system' ? 'the gateway' : foreign(names.nameOf(actor.id)),
   actor.type === 'delegated' ? ' by a token' : '',
   surface === 'system' ? '' : ` over ${surface}`,
 ];
-
-/**
- * @param {string} type
- * @param {Record<string, unknown>} data
- */
-function wordsFor(type, data) {
-  if (type === 'ApprovalVoteCast')
-    return data['decision'] === 'approve' ? 'Voted to approve' : 'Voted to reject';
-  return WORDS[type] ?? type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ');
-}

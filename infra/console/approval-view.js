@@ -2,6 +2,7 @@
 import { ApiError } from './api.js';
 import { attachmentsSection } from './approval-attachments.js';
 import { decisionCard } from './approval-decision.js';
+import { evidenceSection } from './approval-evidence.js';
 import { previewSection } from './approval-preview.js';
 import { isOver } from './approval-rights.js';
 import { summaryOf } from './approval-summary.js';
@@ -173,7 +174,7 @@ class ApprovalPage {
     this.#put(this.#trail, operation, () =>
       operation instanceof Error
         ? errorNotice(operation, { title: 'The trail cannot be shown', role: null })
-        : trailSection(operation.events, names),
+        : [trailSection(operation.events, names), evidenceSection(approval, this.#context)],
     );
   }
 

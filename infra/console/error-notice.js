@@ -20,6 +20,7 @@ const NEXT = {
   no_such_page: 'Check the address, or go to the list of approvals.',
   origin_not_allowed: 'Open the console under the address the gateway is set up with (BASE_URL).',
   policy_denied: "The organisation's policy forbids it.",
+  legal_hold: 'It is kept until the hold is released. Owners and admins see the legal holds.',
   outcome_unknown: 'The gateway finds out and never repeats it. The page shows the result.',
   provider_timeout: 'The mail server is slow and the work continues. The page shows the result.',
   mailbox_auth_failed: 'Someone has to store new credentials for the mailbox.',

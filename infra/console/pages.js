@@ -6,8 +6,16 @@ import { NEXT as APPLICATION_NEXT } from './application-wording.js';
 import { applicationsView } from './applications-view.js';
 import { approvalView } from './approval-view.js';
 import { connectView } from './connect-view.js';
+import { exportView } from './audit-export-view.js';
+import { lineView } from './audit-line-view.js';
+import { auditView } from './audit-view.js';
+import { NEXT as AUDIT_NEXT } from './audit-wording.js';
 import { deliveryView } from './delivery-view.js';
 import { h } from './dom.js';
+import { holdNewView } from './hold-form-view.js';
+import { holdListView } from './hold-list-view.js';
+import { holdView } from './hold-view.js';
+import { NEXT as HOLD_NEXT } from './hold-wording.js';
 import { listView } from './list-view.js';
 import { reconnectView } from './mailbox-actions.js';
 import { mailboxListView, mailboxNewView } from './mailbox-list-view.js';
@@ -63,6 +71,20 @@ const START = {
   isFor: (names) => !names.isRoadDone,
   next: MAILBOX_NEXT,
   views: [[/^\/start$/, (context) => startView(context)]],
+};
+
+/** @type {ConsolePage} */
+const AUDIT = {
+  label: 'Audit trail',
+  back: 'The audit trail',
+  route: '#/audit',
+  isFor: (names) => names.may('audit:read'),
+  next: AUDIT_NEXT,
+  views: [
+    [/^\/audit$/, (context, { query }) => auditView(context, query)],
+    [/^\/audit\/export$/, (context, { query }) => exportView(context, query)],
+    [/^\/audit\/(evt_[0-9a-z]+)$/, (context, { id, query }) => lineView(context, id, query)],
+  ],
 };
 
 /** @type {readonly ConsolePage[]} */
@@ -142,6 +164,18 @@ const PAGES = [
       [/^\/applications\/(oac_[0-9a-z]+)$/, (context, { id }) => clientView(context, id)],
     ],
   },
+  AUDIT,
+  {
+    label: 'Legal holds',
+    route: '#/holds',
+    isFor: (names) => names.may('holds:manage'),
+    next: HOLD_NEXT,
+    views: [
+      [/^\/holds$/, (context) => holdListView(context)],
+      [/^\/holds\/new$/, (context, { query }) => holdNewView(context, query)],
+      [/^\/holds\/(hld_[0-9a-z]+)$/, (context, { id }) => holdView(context, id)],
+    ],
+  },
   {
     label: 'Connect an application',
     back: 'Your account',
@@ -174,8 +208,14 @@ const PAGES = [
 /** The address that leads each person to their first page. */
 export const HOME = '#/';
 
-/** @param {Names} names */
-const homeOf = (names) => (names.isRoadDone ? APPROVALS : START).route;
+/**
+ * An auditor begins with the trail.
+ * @param {Names} names
+ */
+function homeOf(names) {
+  if (names.session.role === 'auditor') return AUDIT.route;
+  return (names.isRoadDone ? APPROVALS : START).route;
+}
 
 /** @param {string} hash of the address */
 function placeOf(hash) {

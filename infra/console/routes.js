@@ -81,6 +81,14 @@ export const readAttachment = (id, { index, disposition }, signal) =>
 
 /**
  * @param {string} id
+ * @param {'html' | 'jsonl'} format
+ * @param {AbortSignal} signal
+ */
+export const readEvidence = (id, format, signal) =>
+  download(approvalPath(id, `/evidence?format=${format}`), signal);
+
+/**
+ * @param {string} id
  * @param {AbortSignal} signal
  * @returns {Promise<Operation>}
  */

@@ -77,6 +77,7 @@ export const EVENT_GROUPS = [
     ],
   },
   { label: 'Policy', events: [['policy.denied', 'The policy refused an action']] },
+  { label: 'Audit', events: [['audit.checkpoint_sealed', 'The audit trail was signed up to a line']] },
 ];
 
 /** Stands for every event type, also future ones, and for every mailbox. */

@@ -9,6 +9,7 @@ import {
 } from '../../commands/ports/content-store.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
+import { erasable, type HoldsKnown } from './held-content.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
 
 /** Few rows for a large content, little memory for many at once. */
@@ -47,17 +48,21 @@ export class PostgresContentStore implements ContentStore {
   readonly #masterKey: KeyObject;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #directory: HoldsKnown;
 
   constructor(parts: {
     readonly sql: Sql;
     readonly masterKey: KeyObject;
     readonly clock: Clock;
     readonly log: Log;
+    /** For legal holds. */
+    readonly directory: HoldsKnown;
   }) {
     this.#sql = parts.sql;
     this.#masterKey = parts.masterKey;
     this.#clock = parts.clock;
     this.#log = parts.log;
+    this.#directory = parts.directory;
   }
 
   async put(content: NewContent, bytes: AsyncIterable<Uint8Array>): Promise<StoredContent> {
@@ -165,16 +170,27 @@ export class PostgresContentStore implements ContentStore {
     return await this.#eraseWhere('expires_at <= $1', now);
   }
 
-  /** Returns how many were erased. Chunks go second, so that one written at that moment is found too. */
-  #eraseWhere(condition: string, value: unknown): Promise<number> {
-    return this.#sql.transaction(async (sql) => {
+  /**
+   * Returns how many were erased. Chunks go second, so that one written at that moment is found too. What a legal hold
+   * keeps expires instead, and is erased with the expired when the hold is released.
+   */
+  async #eraseWhere(condition: string, value: unknown): Promise<number> {
+    await this.#directory.untilCurrent();
+    return await this.#sql.transaction(async (sql) => {
+      // Known once there is a connection, directly before the deletion.
+      const { condition: free, parameters, mayKeep } = erasable(this.#directory);
       const gone = await sql.query<{ id: string }>(
-        `delete from vault.content where ${condition} returning id`,
-        [value],
+        `delete from vault.content as c where ${condition} and ${free} returning id`,
+        [value, ...parameters],
       );
       const ids = gone.map(({ id }) => id);
       if (ids.length > 0)
         await sql.query('delete from vault.content_chunk where content_id = any($1::text[])', [ids]);
+      if (mayKeep)
+        await sql.query(
+          `update vault.content set expires_at = $2 where ${condition} and (expires_at is null or expires_at > $2)`,
+          [value, this.#clock.now()],
+        );
       return ids.length;
     });
   }

@@ -9,7 +9,7 @@ import type { Position } from '../../commands/values/position.ts';
 
 const READ_EVERY_MS = 400;
 /** A process whose last reading is older refuses to answer. */
-const MOST_AGE_MS = 1_000;
+export const MOST_AGE_MS = 1_000;
 
 export interface AuthzEpochOptions {
   /** A dedicated pool: behind slow statements of others the epoch would not be read in time. */

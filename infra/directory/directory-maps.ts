@@ -32,6 +32,7 @@ export class DirectoryMaps {
   readonly #grantIds = new Map<string, Map<string, string>>();
   readonly #mailboxIdsByPrincipal = new Map<string, Set<string>>();
   readonly #policies = new Map<string, DirectoryStateValue<'policies'>>();
+  readonly #legalHolds = new Map<string, DirectoryStateValue<'legalHolds'>>();
 
   readonly state: DirectoryState = {
     organisations: this.#organisations,
@@ -54,6 +55,7 @@ export class DirectoryMaps {
     grantIds: this.#grantIds,
     mailboxIdsByPrincipal: this.#mailboxIdsByPrincipal,
     policies: this.#policies,
+    legalHolds: this.#legalHolds,
   };
 
   readonly lookUp: LookUp = (kind, id) => {
@@ -115,6 +117,7 @@ export class DirectoryMaps {
       mailbox: this.#mailboxes,
       grant: this.#grants,
       policy: this.#policies,
+      legalHold: this.#legalHolds,
       sessions: this.#personSessions,
     }[kind];
   }

@@ -16,7 +16,7 @@ import {
   DIRECTORY_STREAMS,
 } from '../../projections/directory-entities.ts';
 import { projectedEvent } from '../../projections/projection.ts';
-import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
+import { type AuthzEpoch, directoryBuild, MOST_AGE_MS, watchAuthzEpoch } from './authz-epoch.ts';
 import { changedRights, type RightsChange } from './changed-rights.ts';
 import { DirectoryMaps } from './directory-maps.ts';
 import { type MailboxListener, MailboxNews } from './mailbox-news.ts';
@@ -155,6 +155,12 @@ class FollowingDirectory implements DirectoryCopy {
         'The change is stored, but this gateway has not seen it yet; read the object again shortly.',
       );
     }
+  }
+
+  async waitForAll(position: Position): Promise<void> {
+    await this.waitFor(position);
+    // A process that has not read the epoch since then refuses by now.
+    await this.#options.clock.sleep(MOST_AGE_MS, this.#ending.signal);
   }
 
   async close(): Promise<void> {

@@ -31,15 +31,32 @@ const POLICY = [
   'trusted-types console-preview',
 ].join('; ');
 
-const PAGE_HEADERS = new Map([
-  ['Content-Type', 'text/html; charset=utf-8'],
-  ['Content-Security-Policy', POLICY],
-  ['Cache-Control', 'no-store'],
-  ['X-Frame-Options', 'DENY'],
-  ['Cross-Origin-Opener-Policy', 'same-origin'],
-  ['Cross-Origin-Resource-Policy', 'same-origin'],
-  ['Permissions-Policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'],
-]);
+/** The page that verifies audit files reads them in the browser: it cannot connect to anything, not even to the gateway. */
+const VERIFY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const pageHeaders = (policy: string): Map<string, string> =>
+  new Map([
+    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Content-Security-Policy', policy],
+    ['Cache-Control', 'no-store'],
+    ['X-Frame-Options', 'DENY'],
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
+    ['Permissions-Policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'],
+  ]);
+const PAGE_HEADERS = pageHeaders(POLICY);
+const VERIFY_HEADERS = pageHeaders(VERIFY_POLICY);
 
 /** Their address changes with their content. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
@@ -60,6 +77,9 @@ export function consoleRouter(facts: ConsoleFacts): Router {
     if (request.originalUrl.split('?', 1)[0]?.endsWith('/') === true) response.redirect(308, '../console');
     else response.setHeaders(PAGE_HEADERS).end(files.page);
   });
+  router.get('/verify', (_, response) => {
+    response.setHeaders(VERIFY_HEADERS).end(files.verifyPage);
+  });
   router.get(`/${files.version}/:name`, (request, response, next) => {
     const file = files.files.get(request.params.name);
     if (file === undefined) {
@@ -75,7 +95,7 @@ export function consoleRouter(facts: ConsoleFacts): Router {
     if (request.fresh) response.status(304).end();
     else response.end(file.bytes);
   });
-  router.all(['/', `/${files.version}/:name`], (_, response) => {
+  router.all(['/', '/verify', `/${files.version}/:name`], (_, response) => {
     response.setHeader('Allow', 'GET, HEAD');
     refuseRequest(response, new GatewayError('method_not_allowed', 'This path accepts only GET and HEAD.'));
   });
@@ -93,20 +113,23 @@ interface ConsoleFiles {
   readonly version: string;
   /** The page, with links to the files of this version. */
   readonly page: Buffer;
+  readonly verifyPage: Buffer;
   readonly files: ReadonlyMap<string, ConsoleFile>;
 }
 
 const FOLDER = join(import.meta.dirname, '../console');
 const PAGE = 'console.html';
+const VERIFY_PAGE = 'verify-audit.html';
 const VERSION_CHARS = 16;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
 
-/** Reads all files. Throws when the page is missing. */
+/** Reads all files. Throws when a page is missing. */
 function readConsoleFiles({ signUp, hasSystemMail }: ConsoleFacts): ConsoleFiles {
   const names = readdirSync(FOLDER).sort();
   const files = new Map<string, ConsoleFile>();
@@ -124,5 +147,7 @@ function readConsoleFiles({ signUp, hasSystemMail }: ConsoleFacts): ConsoleFiles
     .replaceAll('{{assets}}', `console/${version}`)
     .replace('{{sign-up}}', signUp)
     .replace('{{system-mail}}', hasSystemMail ? 'on' : 'off');
-  return { version, page: Buffer.from(page), files };
+  // This page is one folder below.
+  const verifyPage = readFileSync(join(FOLDER, VERIFY_PAGE), 'utf8').replaceAll('{{assets}}', version);
+  return { version, page: Buffer.from(page), verifyPage: Buffer.from(verifyPage), files };
 }

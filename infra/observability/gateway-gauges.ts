@@ -90,3 +90,15 @@ export function watchDeliveries(
     () => worker.lagSeconds().catch(() => null),
   );
 }
+
+/** Call once per process. */
+export function watchSealing(
+  metrics: Pick<Metrics, 'watch'>,
+  seals: { state(): Promise<'ok' | 'behind' | 'broken'> },
+): void {
+  metrics.watch(
+    'gateway_audit_sealing',
+    '1 while audit trails are sealed in time, 0 while none was for ten times the interval, -1 while one is not what was signed.',
+    async () => ({ ok: 1, behind: 0, broken: -1 })[await seals.state()],
+  );
+}

@@ -2,12 +2,16 @@
 import { identifyLog } from '../../commands/kernel/log-identity.ts';
 import type { Clock, Ports, ReadModels } from '../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
+import { listOrganisationsOf } from '../../projections/audit-of-person.ts';
 import { listWrittenTo } from '../../projections/contacts.ts';
 import { webhookRecords } from '../../projections/webhook-queries.ts';
 import { followMoves } from '../../projections/message-moves.ts';
 import { createAuthorizationRequests } from '../authorization-server/authorization-requests.ts';
 import { StateRows } from '../authorization-server/state-rows.ts';
 import { openAccessStream } from '../audit/access-stream.ts';
+import { FileAnchors } from '../audit/file-anchors.ts';
+import { SealFile } from '../audit/seal-file.ts';
+import { Sealer } from '../audit/sealer.ts';
 import { PostgresContentStore } from '../content-store/postgres-content-store.ts';
 import { type DirectoryCopy, openDirectory } from '../directory/memory-directory.ts';
 import { messageComposer } from '../mail/compose-message.ts';
@@ -70,6 +74,7 @@ export type CorePorts = Omit<Ports, 'readModels'> & {
   readonly mailIndex: MailIndex;
   readonly mail: ImapGateway;
   readonly deliveryLog: DeliveryStream;
+  readonly seals: Sealer;
 };
 
 export interface Core extends AsyncDisposable {
@@ -116,7 +121,15 @@ async function openPorts(
     sessionUse: createSessionUse(storage.sql, clock),
     moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
     contacts: { writtenTo: (mailboxId, addresses) => listWrittenTo(storage.sql, mailboxId, addresses) },
+    trails: { organisationsOf: (userId) => listOrganisationsOf(storage.sql, userId) },
     webhookRecords: webhookRecords(storage.sql),
+    seals: new Sealer(ground, {
+      masterKey: storage.masterKey,
+      auditName: config.audit.name ?? `${new URL(baseUrl).host}/audit`,
+      everyMs: config.audit.sealEveryMs,
+      anchors: config.audit.anchorDir === null ? null : new FileAnchors(config.audit.anchorDir),
+      file: new SealFile(config.dataDir, ground.log),
+    }),
     systemMailer: openSystemMailer({ ...config.systemMail, baseUrl, log: ground.log }),
     server: {
       baseUrl,
@@ -161,7 +174,7 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
   });
   const directory = await openDirectory({ sql, epochSql, events, personal, clock, log });
   opened.defer(() => directory.close());
-  const stream = { events, ids, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
+  const stream = { events, ids, personal, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
   const accessLog = openAccessStream(stream);
   opened.defer(() => accessLog.close());
   const deliveryLog = openDeliveryLog({ events, ids, clock, runId: leases.runId });
@@ -223,7 +236,7 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
       },
       atOnce: config.limits.providerConnections,
     }),
-    content: new PostgresContentStore({ sql, masterKey, clock, log }),
+    content: new PostgresContentStore({ sql, masterKey, clock, log, directory }),
     composer: messageComposer,
     markup: markupThreads,
   };

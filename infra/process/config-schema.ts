@@ -253,6 +253,23 @@ export const Settings = z.strictObject({
   WEBHOOK_DISABLE_AFTER_HOURS: limit('A webhook endpoint that only failed for this long is disabled.', 120),
   WEBHOOK_KEEP_DAYS: limit('How long a webhook can be delivered and replayed.', 30),
   WEBHOOK_CONCURRENCY: limit('Webhooks one process delivers at once.', 200),
+  AUDIT_SEAL_SECONDS: wholeNumber(10, 86_400).default(60).register(settings, {
+    description: 'The longest that a line of the audit trail waits for its signed checkpoint.',
+    fallback: '60',
+  }),
+  AUDIT_ANCHOR_DIR: z.string().regex(/^\//, 'must be an absolute path').optional().register(settings, {
+    description:
+      'A folder outside of the gateway, where files can be created and not changed: each hour the newest checkpoint of every trail is stored there.',
+    fallback: 'none',
+  }),
+  AUDIT_NAME: z
+    .string()
+    .regex(/^[^\s+/]+(?:\/[^\s+/]+)*$/, 'must be a name without spaces and +, such as mail.example.com/audit')
+    .optional()
+    .register(settings, {
+      description: 'The name under which audit trails are signed. Fixed at the first checkpoint.',
+      fallback: 'the host of BASE_URL and /audit',
+    }),
 });
 
 export type SettingName = keyof typeof Settings.shape;

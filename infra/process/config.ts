@@ -11,6 +11,15 @@ import type { SystemMailSettings } from '../system-mail/system-mailer.ts';
 import type { Level } from '../observability/json-log.ts';
 import { supportedRevisions } from '../../mcp/protocol-revisions.ts';
 
+export interface AuditSettings {
+  /** The name under which trails are signed; null = the host of the base URL. */
+  readonly name: string | null;
+  /** The longest that a line waits for its checkpoint. */
+  readonly sealEveryMs: number;
+  /** Null = checkpoints are stored in no folder outside. */
+  readonly anchorDir: string | null;
+}
+
 export interface Config {
   readonly roles: ReadonlySet<Role>;
   readonly host: string;
@@ -56,6 +65,7 @@ export interface Config {
   readonly webhookTimes: WebhookTimes;
   /** Attempts at once. */
   readonly webhookConcurrency: number;
+  readonly audit: AuditSettings;
 }
 
 /** The default port of every EventStoreDB client. */
@@ -158,6 +168,17 @@ const oauthOf = (settings: z.output<typeof Settings>): OAuthSettings => ({
   },
 });
 
+const systemMailOf = (settings: z.output<typeof Settings>): Config['systemMail'] => ({
+  smtpUrl: settings.SYSTEM_SMTP_URL ?? null,
+  from: settings.SYSTEM_MAIL_FROM ?? null,
+});
+
+const auditOf = (settings: z.output<typeof Settings>): AuditSettings => ({
+  name: settings.AUDIT_NAME ?? null,
+  sealEveryMs: 1_000 * settings.AUDIT_SEAL_SECONDS,
+  anchorDir: settings.AUDIT_ANCHOR_DIR ?? null,
+});
+
 function toConfig(settings: z.output<typeof Settings>): Config {
   const dataDir = resolve(settings.DATA_DIR);
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = settings;
@@ -181,7 +202,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     egressAllowWebhooks: settings.EGRESS_ALLOW_WEBHOOKS,
     egressAllowOauth: settings.EGRESS_ALLOW_OAUTH,
-    systemMail: { smtpUrl: settings.SYSTEM_SMTP_URL ?? null, from: settings.SYSTEM_MAIL_FROM ?? null },
+    systemMail: systemMailOf(settings),
     oauth: oauthOf(settings),
     oauthSelfRegistration: settings.OAUTH_DCR === 'on',
     signUp: settings.SIGNUP,
@@ -213,6 +234,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
       keptForMs: settings.WEBHOOK_KEEP_DAYS * 86_400_000,
     },
     webhookConcurrency: settings.WEBHOOK_CONCURRENCY,
+    audit: auditOf(settings),
   };
 }
 

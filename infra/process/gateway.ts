@@ -12,7 +12,7 @@ import { type AdapterOptions, openAdapters } from '../http/open-adapters.ts';
 import { freePort, requireFree } from '../platform/reserved-port.ts';
 import { runMailboxWorkers } from '../mail-sync/mailbox-workers.ts';
 import type { SyncTimes } from '../mail-sync/sync-times.ts';
-import { watchDeliveries, watchGateway } from '../observability/gateway-gauges.ts';
+import { watchDeliveries, watchGateway, watchSealing } from '../observability/gateway-gauges.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { watchStores } from '../observability/store-gauges.ts';
 import { type Core, type CoreOptions, openCore } from './composition.ts';
@@ -72,6 +72,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   watchGateway(metrics, { directory, projector, mail });
   watchStores(metrics, { ...core.storage, sql, clock, dataDir: config.dataDir });
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
+  watchSealing(metrics, core.ports.seals);
   await core.ports.feed.start();
   const { allowedOrigins, systemMail } = config;
   const { directUrl } = core.storage;
@@ -170,7 +171,7 @@ function startBackground(
   const workers = { ports, directory, gateway, index, directUrl: core.storage.directUrl, times };
   const loops = [
     runMailboxWorkers(workers, signal),
-    runSweepers(ports, { rights: directory, metrics }, signal),
+    runSweepers(ports, { rights: directory, metrics, sealer: core.ports.seals }, signal),
   ];
   return async () => {
     stopping.abort();
@@ -183,6 +184,7 @@ const MOST_LAG_SECONDS = 30;
 /** A webhook that is due waits no longer. Health shows it; a process that is behind still answers callers. */
 const MOST_WEBHOOK_LAG_SECONDS = 60;
 const WEBHOOK_LAG_WITHIN_MS = 1_000;
+const SEALING_WITHIN_MS = 1_000;
 
 /** Named checks. Each resolves with public facts, or throws the problem. */
 export const readinessChecks = (
@@ -212,6 +214,10 @@ export const readinessChecks = (
     if (lagSeconds > MOST_LAG_SECONDS) throw new Error(behind(lagEvents, lagSeconds));
     return { leader };
   },
+  // An operator has to look, and callers are answered all the same: the process stays ready.
+  audit: async () => ({
+    sealing: await within(SEALING_WITHIN_MS, ports.seals.state(), 'late').catch(() => 'unknown'),
+  }),
   ...(worker !== null && {
     webhooks: async () => {
       // A lag that cannot be read counts as too long.

@@ -6,8 +6,8 @@ import type { Position } from '../../commands/values/position.ts';
 import {
   type Batch,
   checkpointKey,
+  type LoggedEvent,
   type Open,
-  type ProjectedEvent,
   projectedEvent,
   type Projection,
 } from '../../projections/projection.ts';
@@ -28,25 +28,25 @@ export interface BatchToApply {
   readonly to: Position;
 }
 
-/** A decoded event, or the error of one that cannot be read. */
-type ReadEvent =
-  | { readonly stored: StoredEvent; readonly projected: ProjectedEvent }
-  | { readonly stored: StoredEvent; readonly unreadable: unknown };
+/** An event of the log; `unreadable` is the error of one that cannot be read. */
+interface ReadEvent extends LoggedEvent {
+  readonly unreadable?: unknown;
+}
 
 /**
  * Applies a batch and returns the parked events. When an event cannot be read, or a projection fails on the
  * batch, the whole batch is rolled back and applied event by event, so that only the failing event is left
- * out. Throws `Fenced`, or the error of the database.
+ * out. Throws `Fenced`, the error of the database, or that of a projection that takes every event.
  */
 export async function applyBatch(sql: Sql, open: Open, batch: BatchToApply): Promise<readonly Parked[]> {
-  const events = batch.events.flatMap(readEvent);
-  const projected = events.flatMap((event) => ('projected' in event ? [event.projected] : []));
-  if (projected.length === events.length) {
+  const log = batch.events.map(readEvent);
+  const whole = async (projection: Projection, held: Position, inside: Sql): Promise<void> => {
+    const fresh = log.filter(({ stored }) => stored.position > held);
+    if (fresh.length > 0) await projection.apply(batchOf(projection, fresh, inside, open));
+  };
+  if (!log.some(isUnreadable)) {
     try {
-      await inTransaction(sql, batch, async (projection, held, inside) => {
-        const fresh = projected.filter(({ position }) => position > held);
-        if (fresh.length > 0) await projection.apply(batchOf(projection, fresh, inside, open));
-      });
+      await inTransaction(sql, batch, whole);
       return [];
     } catch (error) {
       if (!isPoison(error)) throw error;
@@ -54,11 +54,18 @@ export async function applyBatch(sql: Sql, open: Open, batch: BatchToApply): Pro
   }
   const parked: Parked[] = [];
   await inTransaction(sql, batch, async (projection, held, inside) => {
-    const fresh = events.filter(({ stored }) => stored.position > held);
+    if (projection.everyEvent) {
+      await whole(projection, held, inside);
+      return;
+    }
+    const known = log.filter((event) => event.projected !== null || isUnreadable(event));
+    const fresh = known.filter(({ stored }) => stored.position > held);
     parked.push(...(await applyOneByOne(projection, fresh, inside, open)));
   });
   return parked;
 }
+
+const isUnreadable = (event: ReadEvent): boolean => 'unreadable' in event;
 
 async function inTransaction(
   sql: Sql,
@@ -94,9 +101,9 @@ async function applyOneByOne(
 
 /** The error of an event that cannot be applied; null when it was applied. */
 async function failureOf(projection: Projection, event: ReadEvent, sql: Sql, open: Open): Promise<unknown> {
-  if ('unreadable' in event) return event.unreadable;
+  if (isUnreadable(event)) return event.unreadable;
   try {
-    await sql.transaction((inside) => projection.apply(batchOf(projection, [event.projected], inside, open)));
+    await sql.transaction((inside) => projection.apply(batchOf(projection, [event], inside, open)));
     return null;
   } catch (error) {
     if (!isPoison(error)) throw error;
@@ -104,8 +111,9 @@ async function failureOf(projection: Projection, event: ReadEvent, sql: Sql, ope
   }
 }
 
-const batchOf = (projection: Projection, events: readonly ProjectedEvent[], sql: Sql, open: Open): Batch => ({
-  events,
+const batchOf = (projection: Projection, log: readonly LoggedEvent[], sql: Sql, open: Open): Batch => ({
+  events: log.flatMap(({ projected }) => projected ?? []),
+  log,
   sql,
   open,
   tableOf: tableOf(projection),
@@ -122,13 +130,12 @@ async function park(sql: Sql, { projection, event, error }: Parked): Promise<voi
 
 const describeError = (error: unknown): string => String(error).replaceAll('\u0000', '').slice(0, 1_000);
 
-/** Empty for a type this version does not know: a newer gateway wrote it. */
-function readEvent(stored: StoredEvent): readonly ReadEvent[] {
+/** A type this version does not know was written by a newer gateway. */
+function readEvent(stored: StoredEvent): ReadEvent {
   try {
-    const projected = projectedEvent(stored);
-    return projected ? [{ stored, projected }] : [];
+    return { stored, projected: projectedEvent(stored) };
   } catch (error) {
-    return [{ stored, unreadable: error }];
+    return { stored, projected: null, unreadable: error };
   }
 }
 

@@ -2,11 +2,10 @@
  * The `PersonalData` port. A sealed text is encrypted under its owner's key in `vault.personal_key`, outside the log.
  * Erasing that key erases everything sealed under it, wherever it was copied.
  */
-import { createHash, createSecretKey, randomBytes } from 'node:crypto';
+import { createHash, createSecretKey, KeyObject, randomBytes } from 'node:crypto';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { openBox, sealBox } from './sealed-box.ts';
-import type { KeyObject } from 'node:crypto';
-import type { Clock, PersonalData, Sql } from '../../commands/ports/ports.ts';
+import type { Clock, PersonalData, ProvenText, SealedReader, Sql } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
 
 const FORM = /^sealed\.(?:v1|v2)\.([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_-]{43}))?\.([A-Za-z0-9_-]+)$/;
@@ -49,13 +48,15 @@ export function readSealed(sealed: string): SealedParts | null {
   return { ownerId, commitment: commitment ?? null, box: Buffer.from(box, 'base64url') };
 }
 
-/** The text; null when the key differs, the box was altered or does not match its commitment. */
-export function openText(key: KeyObject, { ownerId, commitment, box }: SealedParts): string | null {
+/** The text and its salt; null when the key differs, the box was altered or does not match its commitment. */
+export function openText(key: KeyObject, { ownerId, commitment, box }: SealedParts): ProvenText | null {
   const content = openBox(key, box, contextOf(ownerId));
-  if (content === null || commitment === null) return content?.toString() ?? null;
+  if (content === null) return null;
+  if (commitment === null) return { text: content.toString(), salt: null };
   if (content.length < HEAD_BYTES) return null;
+  const salt = content.subarray(0, SALT_BYTES);
   const text = content.subarray(HEAD_BYTES, HEAD_BYTES + content.readUInt32BE(SALT_BYTES));
-  return commitmentOf(content.subarray(0, SALT_BYTES), text) === commitment ? text.toString() : null;
+  return commitmentOf(salt, text) === commitment ? { text: text.toString(), salt } : null;
 }
 
 const contextOf = (ownerId: string): string => `personal ${ownerId}`;
@@ -64,9 +65,11 @@ const CACHED_KEYS = 5_000;
 /** An erasure by another process takes effect here after this at the latest. */
 const CACHED_FOR_MS = 60_000;
 
+/** The key of an owner; null = the owner has none. */
+type OwnerKey = KeyObject | 'erased' | null;
+
 interface CachedKey {
-  /** Null = erased by this process. */
-  readonly key: KeyObject | null;
+  readonly key: KeyObject | 'erased';
   readonly until: number;
 }
 
@@ -76,43 +79,70 @@ export interface PersonalDataOptions {
   readonly masterKey: KeyObject;
 }
 
-/** Seals and opens personal fields; keys are created at an owner's first use and cached for a minute. */
-export function createPersonalData({ sql, clock, masterKey }: PersonalDataOptions): PersonalData {
-  const cache = new BoundedMap<string, CachedKey>(CACHED_KEYS);
+/** Keys of owners, kept for a while. */
+class KeptKeys {
+  readonly #cache = new BoundedMap<string, CachedKey>(CACHED_KEYS);
+  readonly #clock: Clock;
+  readonly #keptMs: number;
 
-  const cached = async (
-    ownerId: string,
-    load: () => Promise<KeyObject | null>,
-  ): Promise<KeyObject | null> => {
-    const now = clock.elapsedMs();
-    const hit = cache.get(ownerId);
+  constructor(clock: Clock, keptMs: number) {
+    this.#clock = clock;
+    this.#keptMs = keptMs;
+  }
+
+  async get(ownerId: string, load: () => Promise<OwnerKey>): Promise<OwnerKey> {
+    const now = this.#clock.elapsedMs();
+    const hit = this.#cache.get(ownerId);
     if (hit !== undefined && hit.until > now) return hit.key;
     const key = await load();
     // It was erased here while it was being loaded.
-    if (cache.get(ownerId)?.key === null) return null;
+    if (this.#cache.get(ownerId)?.key === 'erased') return 'erased';
     // A missing key is not cached: another process may create it at any moment.
-    if (key !== null) cache.set(ownerId, { key, until: now + CACHED_FOR_MS });
+    if (key !== null) this.#cache.set(ownerId, { key, until: now + this.#keptMs });
     return key;
+  }
+
+  noteErased(ownerId: string): void {
+    this.#cache.set(ownerId, { key: 'erased', until: this.#clock.elapsedMs() + this.#keptMs });
+  }
+}
+
+/** Seals and opens personal fields; keys are created at an owner's first use and cached for a minute. */
+export function createPersonalData({ sql, clock, masterKey }: PersonalDataOptions): PersonalData {
+  const kept = new KeptKeys(clock, CACHED_FOR_MS);
+  const readerWith = (keys: KeptKeys): SealedReader => {
+    const prove = async (sealed: Sealed): Promise<ProvenText | 'erased' | null> => {
+      const parts = readSealed(sealed);
+      if (parts === null) return null;
+      const key = await keys.get(parts.ownerId, () => load(sql, masterKey, parts.ownerId));
+      return key instanceof KeyObject ? openText(key, parts) : key;
+    };
+    return {
+      open: async (sealed) => {
+        const proven = await prove(sealed);
+        return proven === 'erased' ? null : (proven?.text ?? null);
+      },
+      ownerOf: (text) => readSealed(text)?.ownerId ?? null,
+      prove,
+    };
   };
 
   return {
+    ...readerWith(kept),
+    afresh: () => readerWith(new KeptKeys(clock, Infinity)),
     seal: async (ownerId, text) => {
       if (!isOwnerId(ownerId)) throw new RangeError(`"${ownerId}" cannot own sealed data.`);
-      const key = await cached(ownerId, () => loadOrMake(sql, masterKey, ownerId));
+      const key = await kept.get(ownerId, () => loadOrMake(sql, masterKey, ownerId));
       // Text sealed for an erased owner must stay unreadable: it gets a key that is not stored.
-      return sealText(key ?? createSecretKey(randomBytes(32)), ownerId, text) as Sealed;
-    },
-    open: async (sealed) => {
-      const parts = readSealed(sealed);
-      if (parts === null) return null;
-      const key = await cached(parts.ownerId, () => load(sql, masterKey, parts.ownerId));
-      return key === null ? null : openText(key, parts);
+      const under = key instanceof KeyObject ? key : createSecretKey(randomBytes(32));
+      return sealText(under, ownerId, text) as Sealed;
     },
     erase: async (ownerId) => {
       if (!isOwnerId(ownerId)) throw new RangeError(`"${ownerId}" cannot own sealed data.`);
       await sql.query(ERASE, [ownerId]);
-      cache.set(ownerId, { key: null, until: clock.elapsedMs() + CACHED_FOR_MS });
+      kept.noteErased(ownerId);
     },
+    isErased: async (ownerId) => (await load(sql, masterKey, ownerId)) === 'erased',
   };
 }
 
@@ -122,18 +152,18 @@ const ERASE = `insert into vault.personal_key as held (owner_id, wrapped, erased
 
 const keyContext = (ownerId: string): string => `personal_key ${ownerId}`;
 
-async function load(sql: Sql, masterKey: KeyObject, ownerId: string): Promise<KeyObject | null> {
-  const [row] = await sql.query<{ wrapped: Buffer | null }>(
-    'select wrapped from vault.personal_key where owner_id = $1',
+async function load(sql: Sql, masterKey: KeyObject, ownerId: string): Promise<OwnerKey> {
+  const [row] = await sql.query<{ wrapped: Buffer | null; is_erased: boolean }>(
+    'select wrapped, erased_at is not null as is_erased from vault.personal_key where owner_id = $1',
     [ownerId],
   );
-  if (row?.wrapped == null) return null;
+  if (row?.wrapped == null) return row?.is_erased === true ? 'erased' : null;
   const bytes = openBox(masterKey, row.wrapped, keyContext(ownerId));
   if (bytes === null) throw new Error(`The personal key of ${ownerId} is not sealed under this key file.`);
   return createSecretKey(bytes);
 }
 
-async function loadOrMake(sql: Sql, masterKey: KeyObject, ownerId: string): Promise<KeyObject | null> {
+async function loadOrMake(sql: Sql, masterKey: KeyObject, ownerId: string): Promise<OwnerKey> {
   const existing = await load(sql, masterKey, ownerId);
   if (existing !== null) return existing;
   await sql.query(
@@ -142,6 +172,15 @@ async function loadOrMake(sql: Sql, masterKey: KeyObject, ownerId: string): Prom
   );
   // Read back: another process's key may have been first, or the owner is erased.
   return load(sql, masterKey, ownerId);
+}
+
+/** Owners whose id has the prefix and whose key was erased. */
+export async function listErasedOwners(sql: Sql, prefix: string): Promise<readonly string[]> {
+  const rows = await sql.query<{ owner_id: string }>(
+    'select owner_id from vault.personal_key where starts_with(owner_id, $1) and erased_at is not null',
+    [prefix],
+  );
+  return rows.map(({ owner_id }) => owner_id);
 }
 
 /** Owners whose id has the prefix and who have had a key since before that time. */

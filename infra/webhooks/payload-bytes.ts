@@ -1,4 +1,5 @@
 /** The bytes of a payload: the same for every attempt and replay, as far as the person behind the endpoint may see them. */
+import { heldContent } from '../../commands/kernel/legal-holds.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { DeliveryRow } from '../../commands/ports/webhook-records.ts';
 import type { PayloadForm } from '../../commands/webhooks/endpoint-events.ts';
@@ -99,7 +100,15 @@ const summaryOf = (fetched: FetchedMessage): object => ({
   has_attachments: fetched.hasAttachments,
 });
 
-/** Payloads older than this are not sent again. */
-export async function eraseOldPayloads({ sql }: Pick<Ports, 'sql'>, before: Date): Promise<void> {
-  await sql.query('delete from vault.webhook_payload where created_at < $1', [before]);
+/** Payloads older than this are not sent again. Those of a held mailbox stay, and all while a hold may be missing here. */
+export async function eraseOldPayloads(
+  { sql, directory }: Pick<Ports, 'sql' | 'directory'>,
+  before: Date,
+): Promise<void> {
+  if (!(await directory.untilCurrent())) return;
+  const held = heldContent(directory.state)?.mailboxIds ?? [];
+  await sql.query(
+    'delete from vault.webhook_payload where created_at < $1 and mailbox_id <> all($2::text[])',
+    [before, held],
+  );
 }

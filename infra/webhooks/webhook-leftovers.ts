@@ -9,7 +9,7 @@ const SECRETS_LEFT_FOR_MS = 7 * 86_400_000;
 /** Endpoints looked at in one pass. */
 const MOST_ENDPOINTS = 100;
 
-type Used = Pick<Ports, 'sql' | 'events' | 'webhookSecrets' | 'server'>;
+type Used = Pick<Ports, 'sql' | 'directory' | 'events' | 'webhookSecrets' | 'server'>;
 
 export async function eraseWebhookLeftovers(ports: Used, now: Date): Promise<void> {
   const ago = (ms: number): Date => new Date(now.getTime() - ms);

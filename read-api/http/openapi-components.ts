@@ -36,11 +36,25 @@ const HEADERS = {
   'Idempotency-Replayed': '"true" when this key was used before: the effect did not happen again.',
   ETag: 'Strong entity tag of the object; send it as If-Match.',
   Location: 'Path of what was made.',
+  'Audit-Export-Id': 'The id of the export: send it as export_id for the rest of an interrupted file.',
+  'Audit-Export-Mode': 'complete, skeleton or sparse; absent for CSV.',
+  'Audit-Export-Size': 'The size of the checkpoint that the file is about.',
+  'Audit-Lines-Total': 'Lines of the range that are in the file.',
+  'Audit-Lines-Undecidable':
+    'Older lines that name neither mailbox nor approval, with a filter on one of these.',
+  Link: 'rel="next" is the next part of a CSV with many rows.',
 } as const;
 type Header = keyof typeof HEADERS;
 
 const headers = (names: readonly Header[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const isHeader = (name: string): name is Header => name in HEADERS;
+
+function ownHeader(name: string): Header {
+  if (!isHeader(name)) throw new Error(`the header ${name} is not described`);
+  return name;
+}
 
 /** The headers of a route's success. */
 export function successHeaders({ rest, effect, etag, idempotency }: Capability): Json {
@@ -52,6 +66,7 @@ export function successHeaders({ rest, effect, etag, idempotency }: Capability):
     ...(idempotency.kind === 'none' ? [] : (['Idempotency-Replayed'] as const)),
     ...(etag ? (['ETag'] as const) : []),
     ...(rest?.location ? (['Location'] as const) : []),
+    ...(rest?.headers ?? []).map(ownHeader),
   ]);
 }
 

@@ -17,6 +17,7 @@ import { ApprovalWarning } from '../../commands/operations/approval-warnings.ts'
 import { ApprovalTold } from '../../commands/operations/approval-events.ts';
 import { Confirmation } from '../../commands/operations/confirmation.ts';
 import { ActionsManifest, Manifest, SendManifest } from '../../commands/operations/manifest.ts';
+import { Hold, HoldTarget } from '../../commands/legal-holds/hold-payload.ts';
 import { Action } from '../../commands/messages/actions.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
@@ -36,6 +37,8 @@ import {
 } from '../../commands/webhook-catalogue.ts';
 import { ApprovalPreview } from '../approvals/preview/approval-preview.ts';
 import { AuditLine } from '../audit/audit-line.ts';
+import { CheckpointItem } from '../audit/checkpoint-routes.ts';
+import { NamedLine } from '../audit/read-audit.ts';
 import { Body } from '../messages/message-body.ts';
 import { Message } from '../messages/message-view.ts';
 import { MessagePage, ThreadItem } from '../messages/read-messages.ts';
@@ -95,7 +98,10 @@ const ANSWERS: Named = {
   ApprovalWarning,
   AuditActor: AuditLine.shape.actor,
   AuditLine,
+  AuditLineNamed: NamedLine,
   Body,
+  Checkpoint: CheckpointItem,
+  CheckpointAnchor: CheckpointItem.shape.anchors.element,
   ConnectedApplication,
   Delivery,
   DeliveryPayload: Delivery.shape.payload,
@@ -106,6 +112,9 @@ const ANSWERS: Named = {
   Folder,
   FolderRoleMap,
   Grant,
+  Hold,
+  HoldRelease: Hold.shape.release.unwrap(),
+  HoldTarget,
   Invite,
   InvitedGrant: Invite.shape.mailbox_grants.element,
   Mailbox,

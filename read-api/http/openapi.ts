@@ -30,6 +30,7 @@ const WITH_MAIL: readonly ErrorCode[] = [
 ]; // prettier-ignore
 const WITH_WAIT: readonly ErrorCode[] = ['cursor_expired'];
 const WITH_EFFECT: readonly ErrorCode[] = [
+  'legal_hold',
   'message_stale',
   'selection_changed',
   'outcome_unknown',
@@ -67,7 +68,7 @@ export function errorCodesOf(
     [actsOnMail({ access, idempotency, effect }), [...WITH_MAIL, ...WITH_EFFECT]],
     [idempotency.kind !== 'none' && asks(access, 'approvals:'), WITH_APPROVAL],
     [effect === 'write' && asks(access, 'drafts:'), WITH_DRAFT],
-    [rest?.answerBytes !== undefined, WITH_RANGE],
+    [takesRange({ rest }), WITH_RANGE],
     [asksForPassword(access), WITH_STEP_UP],
     [isWithheld(access), WITH_VERIFIED_ADDRESS],
     [idempotency.kind === 'operation', WITH_OPERATION],
@@ -137,7 +138,7 @@ const headersOf = ({ rest, effect, idempotency, ifMatch }: Capability): readonly
   ...(idempotency.kind === 'none' ? [] : ['Idempotency-Key']),
   ...(ifMatch ? ['If-Match'] : []),
   ...(effect === 'read' ? ['If-Position'] : []),
-  ...(rest?.answerBytes === undefined ? [] : ['Range']),
+  ...(takesRange({ rest }) ? ['Range'] : []),
 ];
 
 const pathParametersOf = (path: string): ReadonlySet<string> =>
@@ -173,9 +174,21 @@ interface JsonObjectSchema {
 const json = (schema: Json): Json => ({ content: { 'application/json': { schema } } });
 
 function contentOf({ rest, output }: Capability): Json {
+  if (rest?.asText !== undefined) {
+    const schema = schemaOf(output, 'output');
+    return { content: { 'application/json': { schema }, 'text/plain': { schema: { type: 'string' } } } };
+  }
   if (rest?.answerBytes === undefined) return json(schemaOf(output, 'output'));
-  return { content: { [rest.answerBytes]: { schema: { type: 'string', format: 'binary' } } } };
+  const types = [rest.answerBytes].flat();
+  return {
+    content: Object.fromEntries(
+      types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+    ),
+  };
 }
+
+const takesRange = ({ rest }: Pick<Capability, 'rest'>): boolean =>
+  rest?.answerBytes !== undefined && rest.noRange !== true;
 
 /** RFC 9110 14: the answers to a `Range` that can be satisfied. */
 const rangeResponses = (content: Json): Json => ({
@@ -190,7 +203,8 @@ function responsesOf(capability: Capability, own: readonly ErrorCode[]): Json {
     .map(([code, names]) => [String(code), errorResponse(code, names)]);
   return {
     [status]: { description: capability.summary, headers: successHeaders(capability), ...success },
-    ...(capability.rest?.answerBytes === undefined ? {} : rangeResponses(success)),
+    ...(capability.rest?.orUnchanged ? { '200': { description: 'Nothing new was made.', ...success } } : {}),
+    ...(takesRange(capability) ? rangeResponses(success) : {}),
     ...(Object.fromEntries(errors) as Json),
   };
 }

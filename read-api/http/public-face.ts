@@ -47,8 +47,8 @@ export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: A
       sendOutcome(
         response,
         route,
-        { output, json: null, position, replayed: false, stale: false },
-        ports.server.logId,
+        { output, json: null, position, replayed: false, unchanged: false, stale: false },
+        { logId: ports.server.logId },
       );
     } catch (error) {
       if (error instanceof GatewayError && ERROR_TABLE[error.code].status === 429) {

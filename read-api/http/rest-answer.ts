@@ -8,12 +8,12 @@ import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
 export const API_PATH = '/api/v1';
 
 /** Written as bytes, not as text: Node copies a long text to three times its size. */
-function send(response: ServerResponse, status: number, json: string): void {
-  const body = Buffer.from(json);
+function send(response: ServerResponse, status: number, text: string, mediaType = 'application/json'): void {
+  const body = Buffer.from(text);
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.writeHead(status, {
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': `${mediaType}; charset=utf-8`,
     'Content-Length': body.length,
   });
   response.end(body);
@@ -24,21 +24,36 @@ export function sendOutcome(
   response: ServerResponse,
   { rest, etag }: Pick<Capability, 'rest' | 'etag'>,
   outcome: Outcome,
-  logId: string,
+  { logId, asText = false }: { readonly logId: string; readonly asText?: boolean },
 ): void {
-  const { output, json, position, replayed, stale } = outcome;
+  const { output, json, unchanged } = outcome;
+  setNotes(response, outcome, logId);
+  if (etag) response.setHeader('ETag', `"${etag(output)}"`);
+  const status = unchanged ? 200 : (rest?.status ?? 200);
+  if (status === 201 && rest?.location) response.setHeader('Location', `${API_PATH}${rest.location(output)}`);
+  sendBody(response, status, {
+    json: () => json ?? JSON.stringify(output),
+    text: asText && rest?.asText ? rest.asText(output) : null,
+  });
+}
+
+function sendBody(
+  response: ServerResponse,
+  status: number,
+  { json, text }: { readonly json: () => string; readonly text: string | null },
+): void {
+  if (text !== null) send(response, status, text, 'text/plain');
+  else if (status !== 204) send(response, status, json());
+  else {
+    response.writeHead(204);
+    response.end();
+  }
+}
+
+function setNotes(response: ServerResponse, { position, replayed, stale }: Outcome, logId: string): void {
   if (position !== null) response.setHeader('Position', writePosition(logId, position));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (stale) response.setHeader('Stale', 'true');
-  if (etag) response.setHeader('ETag', `"${etag(output)}"`);
-  const status = rest?.status ?? 200;
-  if (status === 201 && rest?.location) response.setHeader('Location', `${API_PATH}${rest.location(output)}`);
-  if (status !== 204) {
-    send(response, status, json ?? JSON.stringify(output));
-    return;
-  }
-  response.writeHead(204);
-  response.end();
 }
 
 /** How a surface tells its errors: what its challenges say, and what is around the error body. */

@@ -37,13 +37,14 @@ export function restRouter(options: RestOptions): Router {
   const methodsByPath = new Map<string, string[]>();
   for (const route of publicRoutes) {
     const { method, path } = route.rest;
-    methodsByPath.set(path, [method.toUpperCase()]);
+    methodsByPath.set(path, methodsOf(route.rest));
     router[method](path, guarded(answerPublicRoute({ ports, registry, publicRoutes }, route)));
   }
   for (const capability of registry) {
     if (!capability.rest) continue;
-    const { method, path } = capability.rest;
-    methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method.toUpperCase()]);
+    const { method, path, noHead } = capability.rest;
+    methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), ...methodsOf(capability.rest)]);
+    if (noHead === true) router.head(path, guarded(otherMethod(options, methodsOf(capability.rest))));
     router[method](path, guarded(routeOf(options, capability)));
   }
   for (const [path, methods] of methodsByPath) router.all(path, guarded(otherMethod(options, methods)));
@@ -108,7 +109,10 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
         }),
       );
       if (capability.rest?.answerBytes === undefined)
-        sendOutcome(response, capability, outcome, ports.server.logId);
+        sendOutcome(response, capability, outcome, {
+          logId: ports.server.logId,
+          asText: request.accepts(['application/json', 'text/plain']) === 'text/plain',
+        });
       else await sendBytes(request, response, outcome.output as ByteAnswer);
     } finally {
       release();
@@ -116,9 +120,12 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
   };
 }
 
+const methodsOf = ({ method, noHead }: { readonly method: string; readonly noHead?: true }): string[] =>
+  method === 'get' && noHead !== true ? ['GET', 'HEAD'] : [method.toUpperCase()];
+
 /** 405 is not recorded, but counts against the token like any request. */
 function otherMethod({ door }: RestOptions, methods: readonly string[]): Handle {
-  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+  const allowed = methods.join(', ');
   return async (request, response, requestId) => {
     door.admit(await door.authenticate(request, requestId), 'read', response);
     response.setHeader('Allow', allowed);

@@ -19,22 +19,24 @@ export async function sendBytes(
   request: IncomingMessage,
   response: ServerResponse,
   answer: ByteAnswer,
+  stalledMs = STALLED_MS,
 ): Promise<void> {
   const headers = headersOf(answer);
+  const gone = goneSignal(response);
   if (request.method === 'HEAD') {
     response.writeHead(200, { ...headers, ...lengthOf(answer.knownLength) });
     response.end();
     return;
   }
-  // Without a validator it is unknown whether the client's bytes are a part of this (RFC 9110 13.1.5).
-  const asked = request.headers['if-range'] === undefined ? askedRange(request.headers.range) : null;
+  const asked =
+    answer.isNew !== true && isOfThese(answer, request) ? askedRange(request.headers.range) : null;
   if (asked === null) {
-    await write(response, answer.read(0), () => {
+    await write({ response, gone, stalledMs }, answer.read(0, gone), () => {
       response.writeHead(200, { ...headers, ...lengthOf(answer.knownLength) });
     });
     return;
   }
-  const length = await answer.length();
+  const length = await untilGone(gone, () => answer.length(gone));
   const range = rangeWithin(asked, length);
   if (range === null) {
     response.setHeader('Content-Range', `bytes */${String(length)}`);
@@ -47,7 +49,7 @@ export async function sendBytes(
     );
   }
   const { first, last } = range;
-  await write(response, cut(answer.read(first), range), () => {
+  await write({ response, gone, stalledMs }, cut(answer.read(first, gone), range), () => {
     response.writeHead(206, {
       ...headers,
       ...lengthOf(last - first + 1),
@@ -56,14 +58,36 @@ export async function sendBytes(
   });
 }
 
+/** Without the same validator it is unknown whether the client's bytes are a part of this (RFC 9110 13.1.5). */
+const isOfThese = ({ etag }: ByteAnswer, { headers }: IncomingMessage): boolean =>
+  headers['if-range'] === undefined || headers['if-range'] === etag;
+
+/** Throws `ClientGone` where reading ended because the client left. */
+async function untilGone<Result>(gone: AbortSignal, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    throw gone.aborted ? new ClientGone() : error;
+  }
+}
+
 /** Whatever the content, no browser may run, frame or sniff it. */
-const headersOf = ({ contentType, filename, isInline = false }: ByteAnswer): Record<string, string> => ({
+const headersOf = ({
+  contentType,
+  filename,
+  isInline = false,
+  isNew = false,
+  etag,
+  headers,
+}: ByteAnswer): Record<string, string> => ({
+  ...headers,
+  ...(etag === undefined ? {} : { ETag: etag }),
   'Content-Type': contentType,
   'Content-Disposition': contentDisposition(filename, isInline ? 'inline' : 'attachment'),
   'Content-Security-Policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
-  'Accept-Ranges': 'bytes',
+  'Accept-Ranges': isNew ? 'none' : 'bytes',
 });
 
 /** Never a path, a control character or another header; old clients use the ASCII name (RFC 6266). */
@@ -93,29 +117,32 @@ async function* cut(
   }
 }
 
-/** Writes the head when the first piece is available, then piece by piece. */
+interface Client {
+  readonly response: ServerResponse;
+  readonly gone: AbortSignal;
+  readonly stalledMs: number;
+}
+
+/** Writes the head when the first piece is available, then piece by piece. Only the client may stall, not the reading. */
 async function write(
-  response: ServerResponse,
+  { response, gone, stalledMs }: Client,
   pieces: AsyncIterable<Uint8Array>,
   writeHead: () => void,
 ): Promise<void> {
-  const gone = goneSignal(response);
-  response.setTimeout(STALLED_MS, () => response.destroy());
-  for await (const piece of pieces) {
-    if (gone.aborted) throw new ClientGone();
-    if (!response.headersSent) writeHead();
-    if (!response.write(piece)) await drained(response, gone);
-  }
+  response.once('timeout', () => response.destroy());
+  await untilGone(gone, async () => {
+    for await (const piece of pieces) {
+      gone.throwIfAborted();
+      if (!response.headersSent) writeHead();
+      if (response.write(piece)) continue;
+      response.setTimeout(stalledMs);
+      await once(response, 'drain', { signal: gone });
+      response.setTimeout(0);
+    }
+  });
   if (!response.headersSent) writeHead();
+  response.setTimeout(stalledMs);
   response.end();
-}
-
-async function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
-  try {
-    await once(response, 'drain', { signal: gone });
-  } catch (error) {
-    throw gone.aborted ? new ClientGone() : error;
-  }
 }
 
 /**

@@ -65,11 +65,11 @@ const Export = z.object({
     .describe('Invites you made that wait; without the address, which is of another person.'),
   audit: z
     .object({
-      items: z.array(AuditLine.extend({ org_id: z.string() })),
+      items: z.array(AuditLine.extend({ org_id: z.string().nullable().describe('Null in your own trail.') })),
       page: Page,
     })
     .describe(
-      `Up to ${String(MOST_LINES)} lines of what you did, in every organisation; the next ones with page.next_cursor.`,
+      `Up to ${String(MOST_LINES)} lines of what you did, in every organisation, and of your own trail; the next ones with page.next_cursor.`,
     ),
 });
 type Export = z.output<typeof Export>;
@@ -157,7 +157,7 @@ async function connectionsOf({ ports }: Context, userId: string): Promise<Export
   }));
 }
 
-const Keyset = z.object({ org: z.string(), seq: z.int() });
+const Keyset = z.object({ trail: z.string(), seq: z.int() });
 
 async function linesOf(
   context: Context,
@@ -176,7 +176,9 @@ async function linesOf(
       shown.map(async ({ orgId, entry }) => ({ ...(await ownLine(context, userId, entry)), org_id: orgId })),
     ),
     page: {
-      next_cursor: last ? encodeCursor(context, binding, { org: last.orgId, seq: last.entry.seq }) : null,
+      next_cursor: last
+        ? encodeCursor(context, binding, { trail: last.orgId ?? userId, seq: last.entry.seq })
+        : null,
       limit: MOST_LINES,
       as_of: asOf,
     },
@@ -190,7 +192,7 @@ const ownLine = ({ ports }: Context, userId: string, entry: AuditEntry): Promise
       personal: {
         ...ports.personal,
         open: (sealed) =>
-          sealed.startsWith(`sealed.v2.${userId}.`) ? ports.personal.open(sealed) : Promise.resolve(null),
+          ports.personal.ownerOf(sealed) === userId ? ports.personal.open(sealed) : Promise.resolve(null),
       },
     },
     entry,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
-import { canonicalJson } from '../../commands/kernel/idempotency.ts';
+import { canonicalJson } from '../../commands/values/canonical-json.ts';
 
 const REST_LIMIT = { default: 50, max: 200 };
 const MCP_LIMIT = { default: 20, max: 100 };

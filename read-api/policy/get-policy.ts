@@ -7,7 +7,7 @@ import { policy, type PolicySet, type PolicyVersion } from '../../commands/polic
 import { describePolicy, OrgPolicy } from '../../commands/policy/set-policy.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
 import { type Aggregate, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { canonicalJson } from '../../commands/kernel/idempotency.ts';
+import { canonicalJson } from '../../commands/values/canonical-json.ts';
 import type { Policy } from '../../commands/values/policy-document.ts';
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 

@@ -137,7 +137,7 @@ describe('email.act on messages', function () {
     const sequence = items.map((item: { seq: number }) => item.seq);
     expect(sequence).to.deep.equal([0, 1, 2, 3, 4].map((step) => Number(sequence[0]) + step));
     const one = await gateway.rest('GET', `/audit/${String(items[0].id)}`);
-    expect(one.body).to.deep.equal(items[0]);
+    expect(one.body).to.deep.include(items[0]);
   });
 
   it('waits with If-Position until reads include the write', async () => {

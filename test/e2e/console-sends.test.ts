@@ -1,7 +1,9 @@
 /** What an approver sees of a send in a real browser before the vote: everybody it goes to, what is odd, what is attached. */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { expect } from 'chai';
+import { verifyAudit } from '../../infra/console/verify-audit.mjs';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { eventually, type Json, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
@@ -215,6 +217,26 @@ describe('the console before a vote on a send', function () {
     const shown = JSON.parse(await line.locator('.code.lines, .lines.code').innerText());
     expect(shown.manifest).to.include({ kind: 'send_draft' });
     expect(shown.warnings[0]).to.include({ severity: 'high' });
+  });
+
+  it(`saves the evidence, to be printed and to be verified ${verifies('contract:18:console-evidence')}`, async () => {
+    const { page } = person;
+    const saved = async (label: string): Promise<string> => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: `${label} the evidence`, exact: true }).click(),
+      ]);
+      expect(download.suggestedFilename()).to.match(new RegExp(`^evidence-${id}\\.(html|jsonl)$`));
+      return await readFile(await download.path(), 'utf8');
+    };
+    const printed = await saved('Save for printing');
+    expect(printed.toLowerCase())
+      .to.match(/^<!doctype html>/)
+      .and.to.contain('invoice 1187');
+    const file = await saved('Save for verifying');
+    const { keys } = JSON.parse(file.slice(0, file.indexOf('\n'))) as { keys: string[] };
+    const { exit, code } = await verifyAudit(Readable.from([Buffer.from(file)]), { keys });
+    expect([exit, code]).to.deep.equal([0, null]);
   });
 
   it(`sends no request while the page is hidden ${verifies('contract:18:console-list')}`, async () => {

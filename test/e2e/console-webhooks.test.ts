@@ -89,6 +89,8 @@ describe('webhooks in the console', function () {
       'Webhooks',
       'People',
       'Applications',
+      'Audit trail',
+      'Legal holds',
     ];
     expect(await pages(person)).to.deep.equal(all);
     const { email } = await signInNew(gateway, 'member');

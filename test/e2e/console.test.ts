@@ -358,7 +358,7 @@ describe('the console', function () {
       await heading(/^Delete/);
       await check([
         'banner', 'navigation', 'main', 'heading: Delete 1 message permanently from “INBOX”', 'heading: 1 warning', 'heading: Why', 'heading: Preview', 'complementary',
-        'heading: Decision', 'heading: Trail',
+        'heading: Decision', 'heading: Trail', 'heading: Evidence',
       ]); // prettier-ignore
     });
   }

@@ -164,7 +164,7 @@ describe('the contract for the audit trail', function () {
     const [first] = all;
     expect(first).to.have.all.keys(
       'id', 'seq', 'type', 'occurred_at', 'actor', 'surface', 'request_id', 'correlation_id', 'causation_id',
-      'resource', 'mailbox_id', 'action', 'outcome', 'data', 'position',
+      'resource', 'mailbox_id', 'action', 'outcome', 'data', 'position', 'hash', 'names',
     ); // prettier-ignore
     expect(first).to.include({ surface: 'rest', action: 'set_flags', mailbox_id: mailboxId });
     expect(first.position).to.match(/^\d+$/);
@@ -190,7 +190,7 @@ describe('the contract for the audit trail', function () {
     const { body: page } = await gateway.rest('GET', `/audit?resource=${operationId}&limit=3`);
     const rest = await lines(`resource=${operationId}&limit=3&cursor=${String(page.page.next_cursor)}`);
     expect([...page.items, ...rest]).to.deep.equal(all.toReversed());
-    expect((await gateway.rest('GET', `/audit/${String(first.id)}`)).body).to.deep.equal(first);
+    expect((await gateway.rest('GET', `/audit/${String(first.id)}`)).body).to.deep.include(first);
     expect((await gateway.rest('GET', '/audit/evt_unknown')).status).to.equal(404);
     expect((await gateway.rest('GET', '/audit?actors=x')).status).to.equal(400);
   });

@@ -23,14 +23,16 @@ const PLANNED = [
   '/audit/evt',
 ]; // prettier-ignore
 
-/** Methods the capabilities give a path; a route without parameters wins over one with them. */
+/** Methods the capabilities give a path, HEAD with GET unless reading is recorded; a route without parameters wins over one with them. */
 function methodsOf(path: string): readonly string[] {
   const routes = [...capabilities, ...publicRoutes].flatMap(({ rest }) => (rest ? [rest] : []));
   const exact = routes.filter((route) => route.path === path);
   const fitting = routes.filter((route) =>
     new RegExp(`^${route.path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`).test(path),
   );
-  return (exact.length > 0 ? exact : fitting).map(({ method }) => method.toUpperCase());
+  return (exact.length > 0 ? exact : fitting).flatMap((route) =>
+    route.method === 'get' && !('noHead' in route) ? ['GET', 'HEAD'] : [route.method.toUpperCase()],
+  );
 }
 
 describe('the REST interface of the contract', function () {
@@ -74,11 +76,7 @@ describe('the REST interface of the contract', function () {
     for (const path of PLANNED) {
       const answer = await gateway.rest('OPTIONS', path);
       const allowed = answer.headers.get('allow')?.split(', ') ?? [];
-      expect(
-        allowed.filter((method) => method !== 'HEAD'),
-        path,
-      ).to.have.members(methodsOf(path));
-      expect(allowed.includes('HEAD'), path).to.equal(allowed.includes('GET'));
+      expect(allowed, path).to.have.members(methodsOf(path));
       const code = allowed.length === 0 ? 'not_found' : 'method_not_allowed';
       expect(answer.body.error.code, path).to.equal(code);
     }
@@ -115,7 +113,8 @@ describe('the REST interface of the contract', function () {
     ]; // prettier-ignore
     for (const path of collections) {
       const body = await get(path);
-      expect(body, path).to.have.all.keys('items', 'page');
+      const also = path === '/audit' ? ['sealed_through'] : [];
+      expect(body, path).to.have.all.keys('items', 'page', ...also);
       expect(body.items, path).to.be.an('array').with.length.above(0);
       expect(body.page, path).to.have.property('next_cursor');
     }
@@ -204,7 +203,7 @@ describe('the REST interface of the contract', function () {
     });
     for (const { id } of items as Json[]) expect(id).to.match(/^evt_[0-9a-hjkmnp-tv-z]{26}$/);
     const path = `/audit/${String(items[0].id)}`;
-    expect(await get(path)).to.deep.equal(items[0]);
+    expect(await get(path)).to.deep.include(items[0]);
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       for (const target of [path, '/audit']) {
         const answer = await gateway.rest(method, target);

@@ -131,7 +131,7 @@ export const contractCallers = {
   'contract:3:grant-expiry': ['create_grant', 'An expired grant gives nothing.'],
   'contract:3:session-only-scopes': [
     'create_token',
-    'approvals:decide and policy:manage are never in a token.',
+    'approvals:decide, policy:manage and audit:disclose are never in a token.',
   ],
   'contract:3:mailboxes-seen': [
     'list_mailboxes',

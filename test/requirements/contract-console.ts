@@ -90,6 +90,26 @@ export const contractConsole = {
     ['decide_authorization_request', 'list_connected_applications'],
     'In the console a person sees which application asks and where its answer goes, allows part of it or refuses, and disconnects it; owners manage those of everybody.',
   ],
+  'contract:18:console-holds': [
+    ['place_legal_hold', 'release_legal_hold'],
+    'In the console owners and admins place legal holds, ask for their release, and release them as the second person.',
+  ],
+  'contract:18:console-audit': [
+    ['list_audit_events', 'get_audit_event'],
+    'In the console owners, admins and auditors read the audit trail by filters that the address keeps, in words, with what is hidden, erased or unreadable told apart.',
+  ],
+  'contract:18:console-seal': [
+    ['list_checkpoints', 'seal_checkpoint', 'verify_audit', 'get_audit_verification', 'get_audit_proof'],
+    'The console says in words how far the audit trail is sealed, who outside holds a checkpoint and when it was checked, seals and checks when asked to, and saves the proof of a line.',
+  ],
+  'contract:18:console-export': [
+    'export_audit',
+    'The console exports the audit trail with progress, says what the file will prove, goes on after a broken connection, and shows how the file is verified, with the keys.',
+  ],
+  'contract:18:console-evidence': [
+    'get_approval_evidence',
+    'The page of an approval saves its evidence for printing and for verifying, for those who may have it.',
+  ],
   'contract:18:console-notices': [
     'list_approvals',
     'The title counts what waits for this person; a browser that they allowed tells of each that begins to wait, once, without text from a mail.',

@@ -35,4 +35,16 @@ export const contractPeople = {
     'kernel',
     'After an erasure nothing sealed for the person opens, the trail stays, the address is free, and a rebuild gives the same.',
   ],
+  'contract:12:erasure-told': [
+    'kernel',
+    'An erased key of a person is told once in each organisation that has lines of them, and in their own trail, also after a crash at any step.',
+  ],
+  'contract:12:mailbox-erasure': [
+    'delete_mailbox',
+    'With a mailbox the key of its texts is erased, which its organisation is told once, also late.',
+  ],
+  'contract:12:nothing-to-guess': [
+    'kernel',
+    'What stays after an erasure, seals included, does not tell whether a guessed address, name, message id or hash is right.',
+  ],
 } as const satisfies RequirementTable;

@@ -23,7 +23,7 @@ export const contractSignIn = {
   ],
   'contract:3:session-scopes': [
     'kernel',
-    'A session has the scopes of the role and of the grants; approvals:decide and policy:manage only while stepped up.',
+    'A session has the scopes of the role and of the grants; approvals:decide, policy:manage and audit:disclose only while stepped up.',
   ],
   'contract:3:step-up-required': [
     'kernel',

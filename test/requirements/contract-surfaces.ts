@@ -26,6 +26,10 @@ export const contractSurfaces = {
     AUDIT,
     'Unauthenticated refusals and 429s are counted per minute and source.',
   ],
+  'contract:12:sources-sealed': [
+    AUDIT,
+    'Where refused requests of unknown callers came from is sealed for the day, and erased after a month.',
+  ],
   'contract:12:body-reads': [AUDIT, 'Reads of bodies are events before they are answered.'],
   'contract:12:store-down': [
     AUDIT,
@@ -39,6 +43,58 @@ export const contractSurfaces = {
     AUDIT,
     'data of a line about a mailbox is shown to owner, admin and auditor, and to a token for some mailboxes in those.',
   ],
+  'contract:12:export': [
+    'export_audit',
+    'An export has sealed lines only, waits five seconds for them, is a line of the trail itself, and verifies offline.',
+  ],
+  'contract:12:export-disclose': [
+    'export_audit',
+    'Sealed texts stay sealed, open as in lists, or all of them open for an owner who is stepped up and gives a reason, which is recorded.',
+  ],
+  'contract:12:export-resume': [
+    'export_audit',
+    'The one who began an export gets the rest of it byte for byte, or 412 where it would differ.',
+  ],
+  'contract:12:export-command': [
+    'export_audit',
+    'npm run export writes any trail into a file, and continues a file that was interrupted.',
+  ],
+  'contract:12:export-slow': [
+    'export_audit',
+    'An export is read from the database as fast as its reader takes it, and ends when the reader is gone.',
+  ],
+  'contract:12:export-guess': [
+    'export_audit',
+    'Nobody can guess an address from an export that does not open it, knowing the salts of its lines.',
+  ],
+  'contract:12:evidence': [
+    'get_approval_evidence',
+    'Evidence of an approval has its lines and what it is about, and verifies offline; where a part was altered it does not.',
+  ],
+  'contract:12:evidence-access': [
+    'get_approval_evidence',
+    'Evidence is for who requested the approval or may decide it, and for audit:export; contents only for who may see them.',
+  ],
+  'contract:12:evidence-page': [
+    'get_approval_evidence',
+    'The page of evidence has the same file inside, and nothing that runs or loads, whatever mails say.',
+  ],
+  'contract:12:export-older': [
+    'export_audit',
+    'Events of any age are exported as they were stored; a filter that older lines cannot prove is told as what it is.',
+  ],
+  'contract:12:csv': [
+    'export_audit',
+    'A CSV is RFC 4180 with CRLF, and no cell of it is taken for a formula.',
+  ],
+  'contract:12:export-modes': [
+    'export_audit',
+    'A file shows every line of its range, bodies as far as its reader may see them; a filter shows the others without body, or covers them.',
+  ],
+  'contract:12:withheld': [
+    AUDIT,
+    'Texts of a mailbox are shown to who may read it, to the author of the line, and to who voted or may decide; others get null, and where.',
+  ],
   'contract:12:draft-reads': [
     ['upload_attachment', 'read_draft_content', 'get_draft', 'start_draft'],
     'Uploads, reads of draft content and attachments taken out of received mail are lines, with the ids of the messages.',
@@ -50,6 +106,50 @@ export const contractSurfaces = {
   'contract:12:nothing-of-mail': [
     AUDIT,
     'No event contains a Message-ID, address, subject or text of a mail, in clear or as a plain hash, nor what a mail server said of it.',
+  ],
+  'contract:12:seal': [
+    AUDIT,
+    'A leaf is SHA-256(0x00 | public line | SHA-256(salt | data)); checkpoints are signed over the tree.',
+  ],
+  'contract:17:audit-checkpoints': [
+    ['list_checkpoints', 'get_checkpoint', 'seal_checkpoint'],
+    'Checkpoints of the trail are listed and read, as a signed note too, and made on demand: 200 where nothing new was there.',
+  ],
+  'contract:17:audit-proofs': [
+    ['get_audit_proof', 'get_checkpoint_consistency', 'list_audit_keys'],
+    'The proof of a line, the proof between two sizes (from > to is 400), and the public keys.',
+  ],
+  'contract:17:audit-anchors': [
+    'list_audit_anchors',
+    'With AUDIT_ANCHOR_DIR the newest checkpoint of each trail is stored as a file each hour, which is a line; what is stored is listed.',
+  ],
+  'contract:12:seal-crash': [
+    AUDIT,
+    'A process that dies between two steps of sealing leaves no second note of a size, and nothing is told twice.',
+  ],
+  'contract:12:key-rotation': [
+    'list_audit_keys',
+    'A signing key is replaced by one that it introduces: files are proven with the old key alone, whenever the process dies meanwhile.',
+  ],
+  'contract:12:key-revocation': [
+    'list_audit_keys',
+    'A revoked key signs nothing more, its revocation is a line, and another key signs in its place.',
+  ],
+  'contract:17:audit-verifications': [
+    ['verify_audit', 'get_audit_verification'],
+    'A verification is asked for with 202 and the size, and its outcome is a line and can be read.',
+  ],
+  'contract:12:verified': [
+    AUDIT,
+    'Once a day and on demand every trail is computed again from the log and compared with all its checkpoints and the read model.',
+  ],
+  'contract:12:seal-broken': [
+    AUDIT,
+    'A trail that differs from what was signed is told in the log, shown in health, and not signed until an operator begins a new epoch.',
+  ],
+  'contract:12:every-event': [
+    AUDIT,
+    'Every stored event has its line and its number, also one that no reader knows or can read.',
   ],
   'contract:12:salt': [AUDIT, 'Every event carries 16 random bytes as its salt; a resent append keeps them.'],
   'contract:12:approval-lines': [

@@ -33,7 +33,12 @@ const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {
   ],
   'a status code of a closed form': ['recipients.status'],
   'what a mail server can do, as it lists it before anybody reads mail there': ['capabilities'],
-  'where uncounted requests came from': ['source'],
+  'a checkpoint, its root, or a public key': ['root', 'note', 'previous_note', 'vkey'],
+  'the name of a trail, and the ids and names that an export asked for: none can hold an address': [
+    'trail', 'filter.actor', 'filter.outcome', 'filter.resource', 'filter.type',
+  ],
+  'a hash of rights and counts': ['version'],
+  'what an operator wrote for all who check the trail': ['comment'],
   'only in events of before the envelope held it': ['draft.attachments.sha256'],
 }; // prettier-ignore
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { productSources } from '../../support/suite/sources.ts';
@@ -19,6 +20,13 @@ describe('file budget of the product', () => {
   it('limits a file to 300 lines', () => {
     const tooLong = sources.filter(({ lines }) => lines.length > 300);
     expect(tooLong.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  /** One file without imports, so that whoever verifies can read and keep it as a whole (ADR 0133). */
+  it('limits the verifier of audit files to 500 lines', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../../infra/console/verify-audit.mjs'), 'utf8');
+    expect(text.trimEnd().split('\n').length).to.be.at.most(500);
+    expect([...text.matchAll(/^import\b|\bfrom '|import\('(?!node:)/gm)]).to.deep.equal([]);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   type ApprovalFilter,
   listApprovals,
   type ListedApproval,
+  mayDecide,
 } from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
 import {
@@ -93,6 +94,22 @@ describe('listing approvals', () => {
       if (page.length < limit) return all;
     }
   };
+
+  it('knows who voted on an approval or may decide it', async () => {
+    const rows = await rig.sql.query<{ id: string; voters: string[]; approver_role: string | null }>(
+      'select id, voters, approver_role from read.approval where org_id = $1',
+      [ORG],
+    );
+    const visible = { ...EVERYTHING, isPerson: true, approverRoles: ['admin'] };
+    for (const { id, voters, approver_role: role } of rows) {
+      expect(await mayDecide(rig.sql, visible, 'usr_9', id)).to.equal(role === 'admin');
+      expect(await mayDecide(rig.sql, EVERYTHING, 'usr_1', id)).to.equal(voters.includes('usr_1'));
+      expect(await mayDecide(rig.sql, { ...visible, orgId: 'org_other' }, 'usr_1', id)).to.equal(false);
+      expect(await mayDecide(rig.sql, { ...visible, isPerson: false }, 'usr_9', id)).to.equal(false);
+    }
+    expect(rows.filter(({ voters }) => voters.length > 0)).not.to.have.length(0);
+    expect(rows.filter(({ approver_role: role }) => role === 'admin')).not.to.have.length(0);
+  });
 
   it('returns exactly the visible matches, in order, page by page', async () => {
     const now = new Date();

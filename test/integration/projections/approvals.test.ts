@@ -160,7 +160,7 @@ describe('the approvals read model', () => {
     }
     const log = (await events.readAll(null, 10_000)).flatMap((stored) => projectedEvent(stored) ?? []);
     await sql.transaction((inside) =>
-      approvals.apply({ events: log, sql: inside, tableOf, open: openSample }),
+      approvals.apply({ events: log, log: [], sql: inside, tableOf, open: openSample }),
     );
     expect(await rowsOf(sql, 'read.again_approval')).to.equal(await rowsOf(sql, 'read.approval'));
   });

@@ -1,12 +1,15 @@
 import { expect } from 'chai';
+import { Frontier } from '../../../commands/audit/merkle.ts';
 import { type AnyEvent, eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { appendFacts, envelope } from '../../../commands/kernel/decide-and-append.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
 import { uuidToId } from '../../../commands/values/ids.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { type AuditFilter, getAudit, listAudit, openAudit } from '../../../projections/audit-queries.ts';
 import { happened, openSample, randomIds, sampleAuthor } from '../../support/samples/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import { MAILBOX, ORG, sampleHistory, TOKEN } from '../../support/samples/sample-history.ts';
+import { rejection } from '../../support/suite/rejection.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 import { verifies } from '../../support/suite/verifies.ts';
 
@@ -176,5 +179,88 @@ describe('the audit read model', () => {
     expect(line?.mailboxId).to.equal('a\ufffdb');
     expect(line?.data['mailbox_id']).to.equal('a\u0000b');
     expect(await typesOf({ mailboxId: 'a\u0000b' })).to.deep.equal(['RequestRefused']);
+  });
+});
+
+const renamed = eventCatalogue.get('OrganisationRenamed');
+if (!renamed) throw new Error('no OrganisationRenamed');
+
+describe('the audit read model of odd events', () => {
+  let rig: Rig;
+  beforeEach(async () => {
+    rig = await openRig();
+  });
+  afterEach(async () => {
+    await rig[Symbol.asyncDispose]();
+  });
+  const stored = (changes: Partial<NewEvent>): NewEvent => ({
+    id: randomIds.newUuid(),
+    type: 'OrganisationRenamed',
+    data: { name: 'B' },
+    metadata: { ...envelope(sampleAuthor(ORG), renamed, new Date()) },
+    ...changes,
+  });
+
+  it(`gives every event its line, also one that nobody can read ${verifies('contract:12:every-event')}`, async () => {
+    const { metadata } = stored({});
+    const odd: readonly Partial<NewEvent>[] = [
+      { type: 'WrittenByANewerGateway', data: { of: 'a type unknown here' } },
+      { data: { name: 7 } },
+      { metadata: { ...metadata, v: 99 } },
+      { metadata: { ...metadata, occurred_at: '0000-01-01T00:00:00.000Z' } },
+      { metadata: { ...metadata, occurred_at: '2026-02-30T00:00:00Z', request_id: 'r'.repeat(100_000) } },
+      { type: 'T'.repeat(100_000) },
+      { data: { name: '\ud800 and \u0000' } },
+      { metadata: { org_id: ORG } },
+    ];
+    await rig.events.append('organisation-org_a', 'no-stream', odd.map(stored));
+    const twice = stored({});
+    await rig.events.append('organisation-one', 'no-stream', [twice]);
+    await rig.events.append('organisation-two', 'no-stream', [twice]);
+    await rig.settle(await rig.start());
+    const lines = await listAudit(rig.sql, ORG, {}, { order: 'asc', after: null, limit: 50 });
+    expect(lines.map(({ seq }) => seq)).to.deep.equal(
+      Array.from({ length: odd.length + 2 }, (_unused, at) => at + 1),
+    );
+    expect(lines.slice(0, 3).map(({ action, outcome }) => [action, outcome])).to.deep.equal(
+      Array.from({ length: 3 }, () => ['unreadable', 'pending']),
+    );
+    expect(lines[0]?.data).to.deep.equal({ of: 'a type unknown here' });
+    expect(lines[7]?.actor).to.deep.equal({
+      type: null,
+      id: null,
+      tokenId: null,
+      sessionId: null,
+      client: null,
+    });
+    const parked = await rig.sql.query(`select * from work.parked_event where projection like 'audit%'`);
+    expect(parked).to.deep.equal([]);
+  });
+
+  it(`holds the tree of each trail ${verifies('contract:12:seal')}`, async () => {
+    const many = Array.from({ length: 600 }, () => stored({}));
+    await rig.events.append('organisation-org_a', 'no-stream', many.slice(0, 300));
+    await rig.settle(await rig.start());
+    await rig.events.append('organisation-org_a', 299n, many.slice(300));
+    await rig.settle(await rig.start());
+    const rows = await rig.sql.query<{ leaf: Buffer }>(
+      'select leaf from read.audit where trail = $1 order by seq',
+      [ORG],
+    );
+    const tree = new Frontier();
+    const nodes = rows.flatMap(({ leaf }) => tree.push(leaf)).filter(({ level }) => level === 8);
+    expect(
+      await rig.sql.query('select size::int, frontier from read.audit_tree where trail = $1', [ORG]),
+    ).to.deep.equal([{ size: 600, frontier: tree.toBytes() }]);
+    expect(
+      await rig.sql.query('select level, idx::int as index, hash from read.audit_node order by idx'),
+    ).to.deep.equal(nodes);
+  });
+
+  it('asks to come back while the table of an older version is shown', async () => {
+    await rig.sql.query('create schema if not exists read');
+    await rig.sql.query('create view read.audit as select 1 as seq');
+    const refused = await rejection(listAudit(rig.sql, ORG, {}, { order: 'asc', after: null, limit: 1 }));
+    expect(refused).to.include({ code: 'index_building' });
   });
 });

@@ -49,7 +49,7 @@ describe('the list of drafts', () => {
     expect(await of({ status: 'discarded' })).to.deep.equal(['drf_3']);
     expect(await of({ before: 'drf_3', limit: 1 })).to.deep.equal(['drf_2']);
     expect(await of({ mailboxIds: ['mbx_2'] })).to.deep.equal([]);
-    const unsent = await listUnsentDrafts(sql, ['mbx_1'], 10);
+    const unsent = await listUnsentDrafts(sql, { mailboxIds: ['mbx_1'], except: [], limit: 10 });
     expect(unsent.map(({ draftId }) => draftId)).to.have.members(['drf_1', 'drf_2']);
   });
 

@@ -33,6 +33,10 @@ export class MemoryDirectory implements Directory {
     this.#listeners.push(listener);
   }
 
+  waitForAll(position: Position): Promise<void> {
+    return this.waitFor(position);
+  }
+
   async waitFor(position: Position): Promise<void> {
     for (const stored of this.#events.all.slice(this.#applied)) {
       if (stored.position > position) break;

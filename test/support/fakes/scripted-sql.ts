@@ -3,7 +3,10 @@ import type { Row, Sql } from '../../../commands/ports/ports.ts';
 
 export class ScriptedSql implements Sql {
   /** Rows by a word of the query text. Any other query is an error of the test. */
-  readonly rows = new Map<string, readonly Row[]>([['work.token_use', []]]);
+  readonly rows = new Map<string, readonly Row[]>([
+    ['work.token_use', []],
+    ['vault.audit_signed', []],
+  ]);
   /** Parameters of each query, in order. */
   readonly asked: (readonly unknown[])[] = [];
 

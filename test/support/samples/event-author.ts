@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { appendFacts, type Author } from '../../../commands/kernel/decide-and-append.ts';
 import { uuidToId } from '../../../commands/values/ids.ts';
-import type { Ids } from '../../../commands/ports/ports.ts';
+import type { Ids, SealedReader } from '../../../commands/ports/ports.ts';
 import type { Appended, EventStore } from '../../../commands/ports/event-store.ts';
 import type { Sealed } from '../../../commands/values/sealed.ts';
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
@@ -33,6 +33,13 @@ export const sampleAuthor = (orgId: string | null, changes: Partial<Author> = {}
 export const sealSample = (text: string): Sealed => `sealed:${text}` as Sealed;
 export const openSample = (sealed: Sealed): Promise<string | null> =>
   Promise.resolve(sealed.startsWith('sealed:') ? sealed.slice('sealed:'.length) : null);
+const sampleReader: SealedReader = {
+  open: openSample,
+  ownerOf: () => null,
+  prove: () => Promise.resolve(null),
+};
+/** Opens samples, and proves nothing of them. */
+export const samplePersonal = { ...sampleReader, afresh: () => sampleReader };
 
 /** Appends facts at the end of a stream, at any revision. */
 export async function happened(

@@ -2,6 +2,8 @@
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { Fact } from '../../../commands/values/event.ts';
 import type { Sealed } from '../../../commands/values/sealed.ts';
+import { WEBHOOK_EVENTS } from './sample-webhook-events.ts';
+import { SAMPLE_AUDIT_EVENTS } from './sample-audit-events.ts';
 
 type Samples = {
   readonly [Type in AnyEvent['type']]: Extract<Fact<AnyEvent>, { readonly type: Type }>['data'];
@@ -73,7 +75,7 @@ export const SAMPLE_EVENTS: Samples = {
   EmailVerified: {},
   AccountRenamed: { name: sealed },
   NotificationsSet: { level: 'digest', by: 'person' },
-  AccountErasureStarted: {},
+  AccountErasureStarted: { org_ids: ['org_1'] },
   AccountErasureStopped: { org_ids: ['org_1'] },
   AccountErased: {},
   EmailReserved: { owner_id: 'usr_1' },
@@ -121,6 +123,18 @@ export const SAMPLE_EVENTS: Samples = {
   OAuthGrantEnded: { user_id: 'usr_1', client_id: 'https://app.example.com/client.json', reason: 'revoked' },
   RefreshTokenRotated: { grant_id: 'oag_1', rotation: 3 },
   TokenRevoked: {},
+  LegalHoldPlaced: {
+    name: 'Example v. Sample',
+    reason: sealed,
+    targets: [
+      { type: 'mailbox', id: 'mbx_1' },
+      { type: 'approval', id: 'chk_1', mailbox_id: 'mbx_1', draft_id: 'drf_1' },
+    ],
+  },
+  LegalHoldReleaseRequested: { reason: sealed },
+  LegalHoldReleased: { reason: sealed },
+  PersonalDataErased: { owner_id: 'usr_1', basis: 'account_erased' },
+  PersonalDataErasurePostponed: { owner_id: 'usr_1' },
   PolicySet: {
     version: 1,
     internal_domains: ['example.com', '*.example.com'],
@@ -336,63 +350,13 @@ export const SAMPLE_EVENTS: Samples = {
   },
   FolderIndexed: { mailbox_id: 'mbx_1', folder: 1, uid_validity: 7, count: 5_000 },
   FolderReset: { mailbox_id: 'mbx_1', folder: 1, uid_validity: 8, previous_uid_validity: 7 },
-  WebhookEndpointCreated: {
-    url: sealed,
-    description: null,
-    event_types: ['message.received', 'approval.requested'],
-    mailbox_ids: ['mbx_1'],
-    payload: 'thin',
-    created_by: 'usr_1',
-    rights_of: 'usr_1',
-    secret_id: 'whs_1',
-    secret_hint: sealed,
-  },
-  WebhookEndpointChanged: { event_types: ['*'], payload: 'summary' },
-  WebhookEndpointPaused: {},
-  WebhookEndpointResumed: {},
-  WebhookEndpointDisabled: { reason: 'gone' },
-  WebhookSecretRotated: { secret_id: 'whs_2', secret_hint: sealed, previous_expires_at: at },
-  WebhookEndpointRemoved: {},
-  WebhookDeliveryReplayed: { delivery_id: 'obx_2', replay_of: 'obx_1' },
-  WebhookReplayRequested: { since: at, status: 'failed', count: 3, claim_id: 'req_1' },
-  WebhookDeliveriesQueued: {
-    after: '41',
-    notifications: [
-      {
-        event_id: 'evt_1',
-        event_type: 'message.received',
-        mailbox_id: 'mbx_1',
-        folders: [1],
-        occurred_at: at,
-        data: { mailbox_id: 'mbx_1', message_id: 'msg_1' },
-      },
-    ],
-    deliveries: [{ notification: 0, endpoint_id: 'whk_1', sequence: 1 }],
-  },
-  WebhookDeliveryEnded: {
-    delivery_id: 'obx_1',
-    endpoint_id: 'whk_1',
-    event_id: 'evt_1',
-    event_type: 'message.received',
-    trigger: 'event',
-    attempt: 1,
-    failures: 1,
-    sequence: 1,
-    status: 'failed',
-    started_at: at,
-    duration_ms: 12,
-    http_status: 500,
-    error: { code: 'http_status' },
-    response_excerpt: sealed,
-    withheld: false,
-    next: { delivery_id: 'obx_3', due_at: at },
-    not_before: null,
-  },
+  ...WEBHOOK_EVENTS,
+  ...SAMPLE_AUDIT_EVENTS,
   RequestClaimed: { capability: 'create_mailbox', fingerprint: 'abc', target_id: 'mbx_1', run_id: 'run-1' },
   RequestSettled: { outcome: 'error', code: 'conflict', message: 'This mailbox exists already.' },
   BodiesRead: { mailbox_id: 'mbx_1', message_ids: ['msg_1'], what: 'text' },
   AttachmentUploaded: { mailbox_id: 'mbx_1', draft_id: 'drf_1', upload_id: 'upl_1', size: 5 },
   RequestRefused: { capability: 'email_act', code: 'not_found', mailbox_id: null },
   PolicyDenied: { capability: 'email_act', code: 'policy_denied', mailbox_id: 'mbx_1', policy: denied },
-  RefusalsCounted: { minute: at, code: 'unauthenticated', source: '127.0.0.1', count: 3 },
+  RefusalsCounted: { minute: at, code: 'unauthenticated', credential_id: null, source: sealed, count: 3 },
 };

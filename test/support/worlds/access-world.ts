@@ -151,6 +151,7 @@ export function stateOf(world: World): DirectoryState {
     sessionIdByHash: new Map(),
     personSessions: new Map(),
     policies: new Map(),
+    legalHolds: new Map(),
     mailboxes: new Map(boxes.map((entry) => [entry.id, entry])),
     highestMailboxNumbers: new Map([[0, Math.max(0, ...boxes.map(({ number }) => number))]]),
     grants: new Map(grants.map((entry) => [entry.id, entry])),

@@ -30,6 +30,11 @@ const IDS = ['x'];
 
 /** Inputs by what they want; without `mailbox_id`, which every place adds. */
 const SAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+  export_audit: { texts: {}, 'every text': { disclose: 'all' } },
+  get_approval_evidence: {
+    seen: { approval_id: 'chk_1' },
+    'every text': { approval_id: 'chk_1', disclose: 'all', reason: 'A dispute.' },
+  },
   email_query: {
     messages: { select: {} },
     bodies: { select: {}, include_body: 'preview' },

@@ -50,7 +50,7 @@ export function openRun(home: RunHome): GatewayRun {
     refresh: () => Promise.reject(new Error('these mailboxes have passwords')),
   });
   const personal = createPersonalData({ sql, clock: shared.clock, masterKey });
-  const accessLog = openAccessStream({ ...shared, events, log, runId: leases.runId });
+  const accessLog = openAccessStream({ ...shared, events, personal, log, runId: leases.runId });
   const guard = createEgressGuard(['127.0.0.0/8:*']);
   // As in the gateway: a state that cannot be written now is written at its next occurrence.
   const note = (written: Promise<void>): void => {
@@ -80,7 +80,8 @@ export function openRun(home: RunHome): GatewayRun {
     login: { guard, extraCertificates: [], connectTimeoutMs: 5_000 },
     atOnce: 4,
   });
-  const content = new PostgresContentStore({ sql, masterKey, clock: shared.clock, log });
+  const { clock, directory } = shared;
+  const content = new PostgresContentStore({ sql, masterKey, clock, log, directory });
   const changeAttribution = createChangeAttribution({ sql, invalidate: () => Promise.resolve() });
   const ports: Ports = {
     ...shared,

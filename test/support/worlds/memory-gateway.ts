@@ -7,8 +7,9 @@ import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
 import type { ChangeAttribution } from '../../../commands/ports/change-attribution.ts';
+import { EventMetadata } from '../../../commands/values/event.ts';
 import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
-import type { Leases, PersonalData, Ports } from '../../../commands/ports/ports.ts';
+import type { Leases, PersonalData, Ports, SealedReader } from '../../../commands/ports/ports.ts';
 import type { Sealed } from '../../../commands/values/sealed.ts';
 import type { HashedPassword, Secrets, VerifiedPassword } from '../../../commands/ports/sign-in-port.ts';
 import {
@@ -41,13 +42,23 @@ import { silentLog } from '../fakes/silent-log.ts';
 /** Reversible on purpose: a test can read an event without a key. */
 export const plainPersonalData = (): PersonalData & { readonly erased: ReadonlySet<string> } => {
   const erased = new Set<string>();
-  return {
-    erased,
-    seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
+  const reader: SealedReader = {
     open: (sealed) => {
       const [, ownerId = '', ...text] = sealed.split(':');
       return Promise.resolve(erased.has(ownerId) ? null : text.join(':'));
     },
+    ownerOf: (text) => /^sealed:([^:]+):/.exec(text)?.[1] ?? null,
+    prove: (sealed) => {
+      const [, ownerId = '', ...text] = sealed.split(':');
+      return Promise.resolve(erased.has(ownerId) ? 'erased' : { text: text.join(':'), salt: null });
+    },
+  };
+  return {
+    ...reader,
+    erased,
+    afresh: () => reader,
+    seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
+    isErased: (ownerId) => Promise.resolve(erased.has(ownerId)),
     erase: (ownerId) => {
       erased.add(ownerId);
       return Promise.resolve();
@@ -137,6 +148,14 @@ export const memoryLeases = (runId: string, held = new Map<string, string>()): L
   },
 });
 
+/** The organisations in which the person did something. */
+const organisationsOf = ({ all }: MemoryEventStore, userId: string): readonly string[] => {
+  const ids = all
+    .map(({ metadata }) => EventMetadata.parse(metadata))
+    .flatMap(({ org_id: orgId, actor }) => (actor.id === userId && orgId !== null ? [orgId] : []));
+  return [...new Set(ids)];
+};
+
 export function memoryPorts() {
   const clock = new ManualClock('2026-03-01T12:00:00.000Z');
   const events = new MemoryEventStore(() => clock.now());
@@ -181,6 +200,7 @@ export function memoryPorts() {
     changeAttribution: silentEchoes,
     mirrorVersions: noCopies,
     contacts: { writtenTo: () => Promise.resolve(new Set()) },
+    trails: { organisationsOf: (userId) => Promise.resolve(organisationsOf(events, userId)) },
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
@@ -189,6 +209,7 @@ export function memoryPorts() {
     webhookSender: sender,
     webhookRecords: records,
     deliveryLog: openDeliveryLog({ events, ids, clock, runId: 'run_1' }),
+    seals: { anchorKinds: [], isSealed: () => Promise.resolve(true), sealNow: () => Promise.resolve() },
     log: silentLog,
     server: sampleServer(),
   };

@@ -73,6 +73,7 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
       isCurrent: true,
       untilCurrent: () => Promise.resolve(true),
       waitFor: () => Promise.resolve(),
+      waitForAll: () => Promise.resolve(),
     },
     // No step here takes long enough to be answered late.
     clock: {

@@ -9,6 +9,7 @@ import { changeRole, organisation } from '../../../commands/organisation/organis
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { DirectoryState } from '../../../commands/ports/directory.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
+import type { FolderRole } from '../../../commands/values/folder-roles.ts';
 import type { Role, Scope } from '../../../commands/values/scopes.ts';
 import { sweepersOf } from '../../../infra/background/sweepers.ts';
 import { IMAP, SMTP } from '../samples/mailbox-facts.ts';
@@ -90,8 +91,12 @@ export class PeopleRig {
     return id;
   }
 
-  async grant(mailboxId: string, principalId: string): Promise<string> {
-    const input = { mailbox_id: mailboxId, principal_id: principalId, scopes: ['messages:read'] };
+  /** For all folders, or for those with these roles. */
+  async grant(mailboxId: string, principalId: string, roles?: readonly FolderRole[]): Promise<string> {
+    const input = {
+      ...{ mailbox_id: mailboxId, principal_id: principalId, scopes: ['messages:read'] },
+      ...(roles === undefined ? {} : { folder_roles: roles }),
+    };
     return (await this.act<{ id: string }>(this.gateway.org.userId, createGrant, input)).id;
   }
 

@@ -98,6 +98,7 @@ export class SendRig {
         isCurrent: true,
         untilCurrent: () => Promise.resolve(true),
         waitFor: () => Promise.resolve(),
+        waitForAll: () => Promise.resolve(),
       },
       submission: this.submission,
       content: this.content,

@@ -9,6 +9,7 @@ import { envelope, loadAggregate } from '../../../commands/kernel/decide-and-app
 import { openJson } from '../../../commands/kernel/sealed-json.ts';
 import { operation } from '../../../commands/operations/operation.ts';
 import { openTargets } from '../../../commands/messages/prepare-operation.ts';
+import { readEvent } from '../../../commands/values/event.ts';
 import { stateAfter } from '../../support/suite/decider-spec.ts';
 import { openSample, sampleAuthor, sealSample } from '../../support/samples/event-author.ts';
 import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
@@ -92,6 +93,23 @@ describe('reading of sealed fields', () => {
     expect(await messageIdsOf(personal, replaced)).to.deep.equal(['<1@example.com>', '<2@example.com>']);
     expect(rfcMessageIdOf(replaced)).to.equal(given.rfc_message_id);
     expect(await messageIdsOf({ open: () => Promise.resolve(null) }, replaced)).to.deep.equal([]);
+  });
+
+  it(`reads who was refused in older counts ${verifies('contract:12:sources-sealed')}`, async () => {
+    const read = async (source: string): Promise<unknown[]> => {
+      const events = await stored('access-run-1', 'RefusalsCounted', { source });
+      return events.all.map((event) => {
+        const { credential_id, source: from } = readEvent(eventCatalogue, event)?.data as Record<
+          string,
+          unknown
+        >;
+        return [credential_id, from];
+      });
+    };
+    expect(await read('192.0.2.7')).to.deep.equal([[null, { clear: '192.0.2.7' }]]);
+    expect(await read('sealed.v2.usr_1.forged')).to.deep.equal([[null, { clear: 'sealed.v2.usr_1.forged' }]]);
+    expect(await read('tok_1')).to.deep.equal([['tok_1', null]]);
+    expect(await read('others')).to.deep.equal([[null, null]]);
   });
 
   it('finds the hash of an attachment in the sealed envelope or in an older event', () => {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { allEvents, type AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { PastFact } from '../../../commands/values/event.ts';
-import { AUDIT_OUTCOMES, auditFacts } from '../../../projections/audit-facts.ts';
+import { auditFacts } from '../../../projections/audit-facts.ts';
+import { AUDIT_OUTCOMES } from '../../../projections/audit-outcomes.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { openSealedFields } from '../../../projections/sealed-fields.ts';
 import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';

@@ -6,6 +6,7 @@ import { READ_MODELS } from '../../../../infra/projector/read-models.ts';
 import { audit } from '../../../../projections/audit.ts';
 import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
 import { callRest, eventually, startTestGateway, type TestGateway } from '../../../support/worlds/gateway.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 import { type CommandResult, runCommand } from '../../../support/servers/run-command.ts';
 
 const AUDIT = `audit_v${String(audit.version)}`;
@@ -45,13 +46,30 @@ describe('the commands for read models beside a running gateway', function () {
     expect([code, stderr]).to.deep.equal([1, `There is no read model called weather: ${NAMES}, or all.\n`]);
   });
 
+  it(`rebuild says which trails are not what was signed ${verifies('contract:12:verified')}`, async () => {
+    const { sql, seals } = gateway.gateway.ports;
+    const { orgId } = gateway.tokens;
+    await seals.sealNow(orgId, 1);
+    const note = (change: string) =>
+      sql.query(`update vault.audit_signed set note = ${change} where trail = $1`, [orgId]);
+    await note(`'x' || note`);
+    const { code, stderr } = await run('rebuild', 'audit');
+    expect(code).to.equal(1);
+    expect(stderr).to.match(new RegExp(`not what was signed: ${orgId} \\(signature_differs at \\d+\\)`));
+    await note('substr(note, 2)');
+  });
+
   it('rebuild repairs a damaged model while the gateway runs', async () => {
     const before = await trail();
     expect(before.length).to.be.greaterThan(3);
     await gateway.gateway.ports.sql.query('delete from read.audit where seq = 2');
     const { code, stdout, stderr } = await run('rebuild', 'all');
     expect([code, stdout]).to.deep.equal([0, stdout]);
-    expect(stdout).to.match(new RegExp(`^Rebuilt ${NAMES} from \\d+ events in [\\d.]+ s\\.\\n$`));
+    expect(stdout).to.match(
+      new RegExp(
+        `^Rebuilt ${NAMES} from \\d+ events in [\\d.]+ s\\.\\nAll \\d+ trails agree with their checkpoints\\.\\n$`,
+      ),
+    );
     expect(stderr).to.match(/events, [\d.]+ % of the log, .*\/s/);
     expect((await trail()).slice(0, before.length)).to.deep.equal(before);
     const created = { type: 'OrganisationCreated' as const, data: { name: 'Later' } };

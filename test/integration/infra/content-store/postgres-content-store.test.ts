@@ -7,11 +7,13 @@ import fc from 'fast-check';
 import { type NewContent, readText } from '../../../../commands/ports/content-store.ts';
 import { CHUNK_BYTES, PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { directoryHolding, holdOn } from '../../../support/fakes/directory-holding.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 
@@ -28,13 +30,14 @@ describe('the content store', function () {
   let sql: Sql;
   let store: PostgresContentStore;
   const clock = new ManualClock('2026-03-01T12:00:00.000Z');
+  const directory = directoryHolding();
   let ids = 0;
 
   before(async () => {
     database = await testDatabase();
     pool = openPool({ url: database.url, log: silentLog });
     sql = postgresSql(pool);
-    store = new PostgresContentStore({ sql, masterKey: randomKey(), clock, log: silentLog });
+    store = new PostgresContentStore({ sql, masterKey: randomKey(), clock, log: silentLog, directory });
   });
   after(async () => {
     await pool.end();
@@ -126,7 +129,7 @@ describe('the content store', function () {
     expect((await rejection(read(content.id))).message).to.match(/altered/);
     await sql.query('delete from vault.content_chunk where content_id = $1 and number = 2', [content.id]);
     expect(await rejection(read(content.id, 2 * CHUNK_BYTES))).to.include({ code: 'not_found' });
-    const other = new PostgresContentStore({ sql, masterKey: randomKey(), clock, log: silentLog });
+    const other = new PostgresContentStore({ sql, masterKey: randomKey(), clock, log: silentLog, directory });
     expect((await rejection(other.describe(content.id))).message).to.match(/not sealed under this key file/);
   });
 
@@ -148,6 +151,65 @@ describe('the content store', function () {
       expect(await count('content_chunk', id)).to.equal(0);
     }
     expect(await readText(store, used.id)).to.equal('x');
+  });
+
+  describe('under a legal hold', () => {
+    const HELD = { mailboxId: 'mbx_h', draftId: 'drf_h' };
+    const stored = async (owner: NewContent['owner'], change: Partial<NewContent> = {}): Promise<string> => {
+      const content = contentOf({ owner, ...change });
+      await store.put(content, pieces(Buffer.from('x')));
+      return content.id;
+    };
+    const isThere = async (id: string): Promise<boolean> => (await store.describe(id)) !== null;
+    afterEach(() => {
+      directory.hold();
+      directory.isCurrent = true;
+    });
+
+    for (const [name, target] of [
+      ['mailbox', { type: 'mailbox', id: 'mbx_h' }],
+      ['draft', { type: 'draft', id: 'drf_h' }],
+      ['approval of the draft', { type: 'approval', id: 'chk_h', mailboxId: 'mbx_h', draftId: 'drf_h' }],
+    ] as const)
+      it(`keeps the content of a ${name}, and erases it with the expired once it is released ${verifies('contract:12:hold-content')}`, async () => {
+        const upload = await stored(HELD, { expiresAt: new Date(clock.now().getTime() + 1_000) });
+        const frozen = await stored(HELD, { kind: 'mime' });
+        const other = await stored({ mailboxId: 'mbx_o', draftId: 'drf_o' }, { kind: 'mime' });
+        directory.hold(holdOn('hld_1', target));
+        clock.advance(2_000);
+        await store.erase([frozen, other]);
+        await store.eraseDraft('drf_h');
+        expect(await store.eraseExpired(clock.now())).to.equal(0);
+        expect([await isThere(upload), await isThere(frozen), await isThere(other)]).to.deep.equal([
+          true,
+          true,
+          false,
+        ]);
+        expect(await readText(store, frozen)).to.equal('x');
+        directory.hold({ ...holdOn('hld_1', target), state: 'released' });
+        expect(await store.eraseExpired(clock.now())).to.equal(2);
+        expect([await isThere(upload), await isThere(frozen)]).to.deep.equal([false, false]);
+      });
+
+    it('keeps everything while a hold may be missing here', async () => {
+      const frozen = await stored(HELD, { kind: 'mime' });
+      directory.isCurrent = false;
+      await store.erase([frozen]);
+      expect(await isThere(frozen)).to.equal(true);
+      directory.isCurrent = true;
+      expect(await store.eraseExpired(clock.now())).to.equal(1);
+    });
+
+    it('does not keep what never arrived completely', async () => {
+      directory.hold(holdOn('hld_1', { type: 'draft', id: 'drf_h' }));
+      const content = contentOf({ owner: HELD });
+      async function* cut(): AsyncGenerator<Uint8Array> {
+        yield await Promise.resolve(Buffer.alloc(CHUNK_BYTES));
+        throw new Error('cut off');
+      }
+      expect(await rejection(store.put(content, cut()))).to.include({ message: 'cut off' });
+      expect(await count('content_chunk', content.id)).to.equal(0);
+    });
   });
 
   it('erases with a mailbox the summaries that webhooks sent of its messages', async () => {

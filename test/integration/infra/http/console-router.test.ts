@@ -7,7 +7,7 @@ import { errorOf, type RestStage, startRestStage } from '../../../support/worlds
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../../infra/console');
-const sources = globSync('*.{js,css,html,svg}', { cwd: FOLDER }).map((name) => ({
+const sources = globSync('*.{js,mjs,css,html,svg}', { cwd: FOLDER }).map((name) => ({
   name,
   text: readFileSync(join(FOLDER, name), 'utf8'),
 }));
@@ -81,6 +81,24 @@ describe('the files of the console', () => {
     });
     expect(headers).not.to.have.property('set-cookie');
     expect(text).not.to.match(/<style|<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=/i);
+  });
+
+  it('include a page that verifies audit files and connects to nothing', async () => {
+    const { status, headers, text } = await call('/console/verify');
+    expect(status).to.equal(200);
+    expect(String(headers['content-security-policy']).split('; ')).to.include.members([
+      "default-src 'none'",
+      "connect-src 'none'",
+      "form-action 'none'",
+      "trusted-types 'none'",
+    ]);
+    // Links lead back to the console; what the page loads is beside it.
+    const loaded = assetsOf(text).filter((address) => !address.startsWith('..'));
+    for (const address of loaded) expect((await call(`/console/${address}`)).status, address).to.equal(200);
+    const [folder = ''] = loaded[0]?.split('/') ?? [];
+    const verifier = await call(`/console/${folder}/verify-audit.mjs`);
+    expect(verifier.headers['content-type']).to.equal('text/javascript; charset=utf-8');
+    expect((await call('/console/verify', 'POST')).status).to.equal(405);
   });
 
   it('are served by GET and HEAD at one address', async () => {

@@ -122,6 +122,8 @@ describe('the lag of the read models', () => {
     await rig.events.append(stream, last?.revision ?? 'no-stream', [
       { ...broken, metadata: last?.metadata ?? {} },
     ]);
-    await eventually(() => follower.status().models.every(({ parked }) => parked === 1));
+    // The audit has a line for every event.
+    const wanted = (name: string): number => (name === 'audit' ? 0 : 1);
+    await eventually(() => follower.status().models.every(({ name, parked }) => parked === wanted(name)));
   });
 });

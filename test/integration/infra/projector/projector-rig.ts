@@ -12,15 +12,16 @@ import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory-projection.ts';
 import { operations } from '../../../../projections/operations.ts';
 import type { Projection } from '../../../../projections/projection.ts';
-import { openSample } from '../../../support/samples/event-author.ts';
+import { samplePersonal } from '../../../support/samples/event-author.ts';
 import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 export const personal: PersonalData = {
   seal: () => Promise.reject(new Error('nothing is sealed here')),
-  open: openSample,
+  ...samplePersonal,
   erase: () => Promise.reject(new Error('nothing is erased here')),
+  isErased: () => Promise.resolve(false),
 };
 
 /** How often each event was applied: 1, or something is broken. */
@@ -74,7 +75,7 @@ export async function openRig(log: Log = silentLog): Promise<Rig> {
     },
     settle: async (projector) => {
       const head = await events.headPosition();
-      if (!(await projector.readModels.waitFor(head, 3_000)))
+      if (!(await projector.readModels.waitFor(head, 15_000)))
         throw new Error('the read models did not catch up');
     },
     [Symbol.asyncDispose]: async () => {

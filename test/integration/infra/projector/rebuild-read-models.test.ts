@@ -119,7 +119,7 @@ describe('rebuild', () => {
     const reading = (async () => {
       while (!stop.signal.aborted) {
         const [row] = await rig.sql.query<{ lines: number; last: number }>(
-          `select count(*)::int as lines, coalesce(max(seq), 0)::int as last from read.audit where org_id = 'org_a'`,
+          `select count(*)::int as lines, coalesce(max(seq), 0)::int as last from read.audit where trail = 'org_a'`,
         );
         if (!row || row.lines !== row.last) throw new Error('an audit trail with gaps was read');
         if (row.lines < seen)

@@ -49,7 +49,7 @@ describe('a projector whose process is killed', () => {
     expect(await follower.readModels.waitFor(position, 5_000)).to.equal(true);
     expect(follower.status().leader).to.equal(true);
     const [lines] = await rig.sql.query(
-      'select count(*)::int as lines, max(seq)::int as last from read.audit where org_id = $1',
+      'select count(*)::int as lines, max(seq)::int as last from read.audit where trail = $1',
       [ORG],
     );
     expect(lines).to.deep.equal({ lines: STREAMS, last: STREAMS });

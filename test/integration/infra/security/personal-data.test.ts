@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { createPersonalData, listKeyOwners } from '../../../../infra/security/personal-data.ts';
+import { commitmentOf, createPersonalData, listKeyOwners } from '../../../../infra/security/personal-data.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
@@ -55,18 +55,38 @@ describe('personal data', function () {
     await eraser.erase('usr_2');
     expect(await eraser.open(sealed)).to.equal(null);
     expect(await process().open(sealed)).to.equal(null);
+    expect(await elsewhere.prove(sealed)).to.have.property('text', 'gone soon');
+    expect(await elsewhere.afresh().prove(sealed)).to.equal('erased');
     clock.step(-3_600_000);
     clock.advance(60_000);
     expect(await elsewhere.open(sealed)).to.equal(null);
     expect(await elsewhere.open(other)).to.equal('stays');
   });
 
+  it('is shown with the salt it committed to, or told as erased', async () => {
+    const sealed = await process().seal('usr_9', 'an address');
+    const proven = await process().prove(sealed);
+    if (proven === null || proven === 'erased' || proven.salt === null) throw new Error('not proven');
+    expect(proven.text).to.equal('an address');
+    expect(sealed.split('.')[3]).to.equal(commitmentOf(proven.salt, Buffer.from(proven.text)));
+    expect(process().ownerOf(sealed)).to.equal('usr_9');
+    expect(process().ownerOf('an address')).to.equal(null);
+    // Without a key nobody knows whether there ever was one.
+    expect(await process().prove(sealed.replace('usr_9', 'usr_none') as Sealed)).to.equal(null);
+    await process().erase('usr_9');
+    const reader = process();
+    expect(await reader.prove(sealed)).to.equal('erased');
+    expect(await reader.prove(sealed)).to.equal('erased');
+  });
+
   it('gets no new key for an erased owner', async () => {
     await process().seal('usr_4', 'first');
     // The second one had no key yet.
     for (const owner of ['usr_4', 'usr_7']) {
+      expect(await process().isErased(owner)).to.equal(false);
       await process().erase(owner);
       await process().erase(owner);
+      expect(await process().isErased(owner)).to.equal(true);
       const afterwards = await process().seal(owner, 'second');
       expect(await process().open(afterwards)).to.equal(null);
       const keys = await sql.query('select wrapped from vault.personal_key where owner_id = $1', [owner]);

@@ -6,6 +6,7 @@ import type { Projector } from '../../../../infra/projector/projector.ts';
 import { createWebhookSecrets } from '../../../../infra/security/webhook-secrets.ts';
 import { eraseWebhookLeftovers } from '../../../../infra/webhooks/webhook-leftovers.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
+import { directoryHolding } from '../../../support/fakes/directory-holding.ts';
 import { happened, sealSample } from '../../../support/samples/event-author.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
 import { sampleServer } from '../../../support/samples/server-info.ts';
@@ -57,9 +58,10 @@ describe('secrets of webhooks that nothing signs with', function () {
       previous_expires_at: new Date(Date.now() + previousExpiresInMs).toISOString(),
     },
   });
+  const directory = directoryHolding();
   const kept = async (): Promise<string[]> => {
     await eraseWebhookLeftovers(
-      { sql: rig.sql, events: rig.events, webhookSecrets, server: sampleServer() },
+      { sql: rig.sql, directory, events: rig.events, webhookSecrets, server: sampleServer() },
       new Date(),
     );
     return (await rig.sql.query<{ id: string }>('select id from vault.webhook_secret')).map(({ id }) => id);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { WebhookResponse, WebhookSender } from '../../../../commands/ports/webhook-port.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
-import { openSample } from '../../../support/samples/event-author.ts';
+import { openSample, samplePersonal } from '../../../support/samples/event-author.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { type DeliveryWorld, openDeliveryWorld } from '../../../support/worlds/delivery-world.ts';
 
@@ -97,7 +97,13 @@ describe('the places of a worker that delivers webhooks', function () {
       return await openSample(sealed);
     };
     const seal = () => Promise.reject(new Error('nothing is sealed'));
-    const personal = { open, seal, erase: () => Promise.resolve() };
+    const personal = {
+      ...samplePersonal,
+      open,
+      seal,
+      erase: () => Promise.resolve(),
+      isErased: () => Promise.resolve(false),
+    };
     world.run({ ports: { ...sender.ports, personal } });
     await eventually(() => sender.posted.length === PLACES);
     expect(opened).to.equal(ENDPOINTS.length);

@@ -4,7 +4,7 @@ import type { WebhookSender } from '../../../../commands/ports/webhook-port.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { CONNECTIONS } from '../../../../infra/webhooks/post-webhook.ts';
 import { webhooks } from '../../../../projections/webhooks.ts';
-import { openSample, sealSample } from '../../../support/samples/event-author.ts';
+import { samplePersonal, sealSample } from '../../../support/samples/event-author.ts';
 import { httpSink, type Sink } from '../../../support/servers/webhook-sinks.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -137,8 +137,9 @@ describe('the worker that delivers webhooks, among endpoints and with failures',
     let failures = 3;
     const times: number[] = [];
     const personal: Ports['personal'] = {
-      open: openSample,
+      ...samplePersonal,
       erase: () => Promise.resolve(),
+      isErased: () => Promise.resolve(false),
       seal: (_, text) => {
         times.push(performance.now());
         failures -= 1;

@@ -80,6 +80,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
       untilCurrent: () => Promise.resolve(true),
       version: 1,
       waitFor: () => Promise.resolve(),
+      waitForAll: () => Promise.resolve(),
     },
     server: { ...sampleServer(), ...server },
   };

@@ -150,7 +150,7 @@ describe('callerOf', () => {
         const expected = cap.filter(
           (scope) =>
             (world.tokenScopes as readonly string[]).includes(scope) &&
-            !['approvals:decide', 'policy:manage'].includes(scope),
+            !['approvals:decide', 'policy:manage', 'audit:disclose'].includes(scope),
         );
         expect([...who.orgScopes]).to.have.members(expected);
       }),

@@ -89,6 +89,7 @@ describe('invokeCapability', () => {
       json: null,
       position: null,
       replayed: false,
+      unchanged: false,
       stale: false,
     });
     expect(ran).to.deep.equal([{ secret: 'none' }]);

@@ -39,6 +39,7 @@ function asking(role: 'admin' | 'member', endedAt: string | null = null): Ports 
       isCurrent: true,
       untilCurrent: () => Promise.resolve(true),
       waitFor: () => Promise.resolve(),
+      waitForAll: () => Promise.resolve(),
     },
   };
 }

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
 import {
   createMailbox,
   deleteMailbox,
-  eraseMailboxContent,
-  listDueErasures,
   updateMailbox,
 } from '../../../../commands/mailboxes/manage-mailboxes.ts';
+import { eraseMailboxContent, listDueErasures } from '../../../../commands/mailboxes/erase-mailbox.ts';
 import type { Mailbox } from '../../../../commands/mailboxes/mailbox-payload.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
 import { testConnection } from '../../../../commands/mailboxes/test-connection.ts';
@@ -180,11 +180,11 @@ describe('mailbox management', () => {
   const eraseDue = async (ports = gateway.ports): Promise<readonly string[]> => {
     const erased: string[] = [];
     for (const due of listDueErasures(ports, ports.clock.now()))
-      if (await eraseMailboxContent(ports, due)) erased.push(due.id);
+      if (await eraseMailboxContent(ports, due, [])) erased.push(due.id);
     return erased;
   };
 
-  it(`removes, restores, and after a week erases a mailbox with its mirror ${verifies('contract:4:mailbox-removed', 'contract:12:mailbox-index-erased')}`, async () => {
+  it(`removes, restores, and after a week erases a mailbox with its mirror ${verifies('contract:4:mailbox-removed', 'contract:12:mailbox-index-erased', 'contract:12:mailbox-erasure')}`, async () => {
     const { id } = await add();
     const removed = await gateway.call<Mailbox>(deleteMailbox, { mailbox_id: id });
     expect(removed).to.include({ state: 'removed' });
@@ -207,6 +207,11 @@ describe('mailbox management', () => {
     expect(await eraseDue({ ...gateway.ports, mirrorVersions })).to.deep.equal([id]);
     expect(erased).to.deep.equal([id]);
     expect(gateway.secrets.mail.has(id)).to.equal(false);
+    expect(await gateway.ports.personal.open(`sealed:${id}:box` as Sealed)).to.equal(null);
+    const told = gateway.events.all.filter(({ streamName }) => streamName === `personalData-${id}`);
+    expect(told.map(({ type, data, metadata }) => [type, data, metadata['org_id']])).to.deep.equal([
+      ['PersonalDataErased', { owner_id: id, basis: 'mailbox_erased' }, gateway.org.orgId],
+    ]);
     expect(await eraseDue()).to.deep.equal([]);
     expect(await rejection(patch(id, { restore: true }))).to.include({ code: 'not_found' });
     expect(await rejection(gateway.call(getMailbox, { mailbox_id: id }))).to.include({ code: 'not_found' });

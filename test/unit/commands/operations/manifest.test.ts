@@ -11,7 +11,7 @@ import {
   manifestText,
   openManifest,
 } from '../../../../commands/operations/manifest.ts';
-import { canonicalJson } from '../../../../commands/kernel/idempotency.ts';
+import { canonicalJson } from '../../../../commands/values/canonical-json.ts';
 
 const INBOX = { number: 1, path: 'INBOX' };
 const ARCHIVE = { number: 2, path: 'Archive' };

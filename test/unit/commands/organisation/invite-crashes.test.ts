@@ -6,7 +6,9 @@ import {
 } from '../../../../commands/organisation/erase-account.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
-import { systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { account } from '../../../../commands/accounts/account.ts';
+import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { dyingAfter, dyingAt } from '../../../support/fakes/dying-ports.ts';
 import { aroundAppends } from '../../../support/fakes/around-appends.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -31,6 +33,31 @@ async function appendsOf(work: (ports: InviteWorld['ports']) => Promise<unknown>
   );
   return count;
 }
+
+/** Ports of a process that dies in one step of an erasure: before it, or right after it. */
+function dyingIn(
+  { links, secrets, devices, personal, ...ports }: InviteWorld['ports'],
+  step: 'withdraw' | 'erasePassword' | 'forget' | 'erase',
+  isDone: boolean,
+): InviteWorld['ports'] {
+  const parts = { links, secrets, devices, personal } as unknown as Record<string, Record<string, unknown>>;
+  const dying = Object.entries(parts).map(([name, part]): [string, unknown] => {
+    const work = part[step];
+    if (typeof work !== 'function') return [name, part];
+    const doomed = async (...given: unknown[]): Promise<never> => {
+      if (isDone) await Reflect.apply(work, part, given);
+      throw new ProcessGone();
+    };
+    const get = (of: object, key: string | symbol): unknown =>
+      key === step ? doomed : Reflect.get(of, key, of);
+    return [name, new Proxy(part, { get })];
+  });
+  return { ...ports, ...Object.fromEntries(dying) } as unknown as InviteWorld['ports'];
+}
+
+const FORMER = 'org_former';
+const actorOf = (id: string) => ({ type: 'person' as const, id, token_id: null, session_id: null });
+const verified = { type: 'EmailVerified' as const, data: {} };
 
 describe('a process that dies at any append', function () {
   this.timeout(120_000);
@@ -95,15 +122,30 @@ describe('a process that dies at any append', function () {
       await world.gateway.call(createToken, { ...wanted, principal_id }, { token });
     }
     await world.ports.secrets.savePassword(ann, PASSWORD as never);
+    // Of another organisation she was a member once.
+    const former = { ...systemAuthor(world.ports, FORMER), actor: { ...actorOf(ann) } };
+    await decideAndAppend(world.ports, former, account, { id: ann, decide: () => [verified] });
     return { world, ann, agentId: id };
   };
   const erase = (world: InviteWorld, ann: string) => (ports: InviteWorld['ports']) =>
     eraseAccount(ports, systemAuthor(world.ports, null), ann);
 
-  it(`leaves an erasure that is finished ${verifies('contract:12:erasure')}`, async () => {
+  /** The organisation of each line that tells of the erased key. */
+  const toldIn = ({ gateway }: InviteWorld, ownerId: string): readonly unknown[] =>
+    gateway.events.all
+      .filter(({ streamName }) => streamName === `personalData-${ownerId}`)
+      .map(({ type, data, metadata }) => {
+        expect([type, data]).to.deep.equal([
+          'PersonalDataErased',
+          { owner_id: ownerId, basis: 'account_erased' },
+        ]);
+        return metadata['org_id'];
+      });
+
+  it(`leaves an erasure that is finished ${verifies('contract:12:erasure', 'contract:12:erasure-told')}`, async () => {
     const rehearsal = await withMuch();
     const appends = await appendsOf(erase(rehearsal.world, rehearsal.ann), rehearsal.world);
-    expect(appends).to.equal(9);
+    expect(appends).to.equal(12);
     for (let index = 0; index < appends; index += 1) {
       for (const isWritten of [false, true]) {
         const { world, ann, agentId } = await withMuch();
@@ -127,7 +169,28 @@ describe('a process that dies at any append', function () {
         expect(await world.member('member', 'ann@example.net'), at).not.to.equal(ann);
         const mails = world.gateway.events.all.filter(({ type }) => type === 'SystemMailRequested');
         expect(mails, at).to.have.length(1);
+        expect(toldIn(world, ann), at).to.deep.equal([world.orgId, FORMER, null]);
       }
     }
   });
+
+  const STEPS = ['withdraw', 'erasePassword', 'forget', 'erase'] as const;
+
+  for (const step of STEPS)
+    it(`finishes an erasure that ended before or after "${step}" ${verifies('contract:12:erasure-told')}`, async () => {
+      for (const isDone of [false, true]) {
+        const { world, ann } = await withMuch();
+        const [ended] = await Promise.allSettled([erase(world, ann)(dyingIn(world.ports, step, isDone))]);
+        expect(ended.status).to.equal('rejected');
+        await world.catchUp();
+        expect(toldIn(world, ann)).to.deep.equal([]);
+        expect(listErasures(world.ports).map(({ id }) => id)).to.deep.equal([ann]);
+        await settleErasure(world.ports, ann);
+        await settleErasure(world.ports, ann);
+        expect(toldIn(world, ann)).to.deep.equal([world.orgId, FORMER, null]);
+        expect(await world.ports.personal.open(`sealed:${ann}:A admin` as never)).to.equal(null);
+        expect(world.state.people.has(ann)).to.equal(false);
+        expect(world.gateway.events.all.at(-1)?.type).to.equal('AccountErased');
+      }
+    });
 });

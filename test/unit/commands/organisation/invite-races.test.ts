@@ -82,8 +82,7 @@ describe('a race between two requests', function () {
     const slow: Ports = {
       ...world.ports,
       personal: {
-        seal: (ownerId, text) => personal.seal(ownerId, text),
-        erase: (ownerId) => personal.erase(ownerId),
+        ...personal,
         open: async (sealed) => {
           // It has seen that there is no account; before it opens the address, the other one does all.
           if (isFirst) {

@@ -86,7 +86,7 @@ describe('webhook endpoints', () => {
     const refused = await rejection(create({ event_types: ['message.recieved'] }));
     expect(refused).to.include({ code: 'invalid_request' });
     expect(JSON.stringify(refused)).to.contain('event_types').and.to.contain('message.received');
-    expect(await rejection(create({ event_types: ['audit.checkpoint_sealed'] }))).to.include({
+    expect(await rejection(create({ event_types: ['webhook_endpoint.test'] }))).to.include({
       code: 'invalid_request',
     });
   });

@@ -9,6 +9,7 @@ import { randomIds, sampleAuthor } from '../../../support/samples/event-author.t
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
+import { plainPersonalData } from '../../../support/worlds/memory-gateway.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
@@ -16,11 +17,13 @@ describe('access stream', () => {
   let clock: ManualClock;
   let events: MemoryEventStore;
   let stream: AccessStream;
+  let personal: ReturnType<typeof plainPersonalData>;
 
   beforeEach(() => {
     clock = new ManualClock('2026-01-01T10:00:00.000Z');
     events = new MemoryEventStore();
-    stream = openAccessStream({ events, ids: randomIds, clock, log: silentLog, runId: 'run' });
+    personal = plainPersonalData();
+    stream = openAccessStream({ events, ids: randomIds, personal, clock, log: silentLog, runId: 'run' });
   });
   afterEach(async () => {
     events.comeBack();
@@ -77,7 +80,13 @@ describe('access stream', () => {
     await stream.record(refused());
     await stream.flushCounts();
     expect(counted()).to.deep.equal([
-      { minute: '2026-01-01T10:00:00.000Z', code: 'not_found', source: 'tok_sample', count: 3 },
+      {
+        minute: '2026-01-01T10:00:00.000Z',
+        code: 'not_found',
+        credential_id: 'tok_sample',
+        source: null,
+        count: 3,
+      },
     ]);
     expect(events.all.at(-1)?.metadata).to.deep.include({ org_id: 'org_a', surface: 'system' });
     expect(events.all.filter(({ type }) => type === 'RequestRefused')).to.have.length(61);
@@ -94,7 +103,13 @@ describe('access stream', () => {
     clock.advance(60_000);
     await stream.flushCounts();
     expect(counted()).to.deep.include.members([
-      { minute: '2026-01-01T10:00:00.000Z', code: 'policy_denied', source: 'tok_sample', count: 10 },
+      {
+        minute: '2026-01-01T10:00:00.000Z',
+        code: 'policy_denied',
+        credential_id: 'tok_sample',
+        source: null,
+        count: 10,
+      },
     ]);
   });
 
@@ -107,12 +122,33 @@ describe('access stream', () => {
     expect(events.all.every(({ metadata }) => metadata['org_id'] === null)).to.equal(true);
   });
 
+  it(`seals the source of a refusal for its day ${verifies('contract:12:sources-sealed')}`, async () => {
+    stream.countRefusal('unauthenticated', '10.0.0.1');
+    clock.advance(86_400_000);
+    stream.countRefusal('unauthenticated', '10.0.0.1');
+    clock.advance(60_000);
+    await stream.flushCounts();
+    const sources = counted().map((data) => (data as { source: string }).source);
+    expect(sources).to.deep.equal(['sealed:net_20260101:10.0.0.1', 'sealed:net_20260102:10.0.0.1']);
+  });
+
+  it('keeps counts whose source could not be sealed', async () => {
+    stream.countRefusal('unauthenticated', '10.0.0.1');
+    clock.advance(60_000);
+    Object.assign(personal, { seal: () => Promise.reject(new Error('the database is away')) });
+    expect(String(await rejection(stream.flushCounts()))).to.include('the database is away');
+    expect(counted()).to.deep.equal([]);
+    Object.assign(personal, plainPersonalData());
+    await stream.flushCounts();
+    expect(counted()).to.have.length(1);
+  });
+
   it('counts a thousand sources separately, and the others together', async () => {
     for (let n = 0; n < 1_200; n += 1) stream.countRefusal('unauthenticated', `10.0.${String(n)}`);
     clock.advance(60_000);
     await stream.flushCounts();
     expect(counted()).to.have.length(1_001);
-    expect(counted().at(-1)).to.deep.include({ source: 'others', count: 200 });
+    expect(counted().at(-1)).to.deep.include({ credential_id: null, source: null, count: 200 });
   });
 
   it('rejects when the store is unavailable, and continues at the end of the stream', async () => {

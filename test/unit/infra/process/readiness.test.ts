@@ -2,6 +2,17 @@ import { expect } from 'chai';
 import { readinessChecks } from '../../../../infra/process/gateway.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
+describe('the readiness of sealing', () => {
+  const shown = async (state: () => Promise<string>) =>
+    await readinessChecks({ ports: { seals: { state } } } as never, {} as never)['audit']?.();
+
+  it(`is shown and never fails ${verifies('contract:12:seal-broken')}`, async () => {
+    expect(await shown(() => Promise.resolve('broken'))).to.deep.equal({ sealing: 'broken' });
+    expect(await shown(() => Promise.reject(new Error('no database')))).to.deep.equal({ sealing: 'unknown' });
+    expect(await shown(() => Promise.withResolvers<never>().promise)).to.deep.equal({ sealing: 'unknown' });
+  });
+});
+
 describe('the readiness of webhooks', () => {
   const checks = (lagSeconds: () => Promise<number>) =>
     readinessChecks({} as never, {} as never, { lagSeconds });

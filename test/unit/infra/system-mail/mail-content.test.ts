@@ -16,7 +16,10 @@ describe('the content of a mail', () => {
       contentOf(world.ports, { orgId: null, requestedAt: '2026-03-01T12:00:00Z', request });
     expect(await content()).to.include({ to: 'ann@example.net' });
     const author = systemAuthor(world.ports, null);
-    await decideAndAppend(world.ports, author, account, { id: ann, decide: startErasure });
+    await decideAndAppend(world.ports, author, account, {
+      id: ann,
+      decide: (state) => startErasure(state, []),
+    });
     await world.catchUp();
     expect(await content()).to.equal('no_account');
     expect(await world.links.find('reset', 'link-2')).to.equal(null);

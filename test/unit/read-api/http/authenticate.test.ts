@@ -54,7 +54,7 @@ describe('Authenticator', () => {
   const behind = (untilCurrent: () => Promise<boolean>) => {
     const { state } = ports.directory;
     const waitFor = () => Promise.resolve();
-    const directory = { state, version: 1, isCurrent: false, untilCurrent, waitFor };
+    const directory = { state, version: 1, isCurrent: false, untilCurrent, waitFor, waitForAll: waitFor };
     authenticator = new Authenticator({ ...ports, directory });
     return directory;
   };

@@ -221,6 +221,7 @@ describe('monitor_inbox and email_await', () => {
         },
         untilCurrent: () => Promise.resolve(known.isCurrent),
         waitFor: () => Promise.resolve(),
+        waitForAll: () => Promise.resolve(),
       };
       const mail: Ports['mail'] = {
         ...real.mail,

@@ -1,38 +1,38 @@
 import { expect } from 'chai';
-import { getAuditEvent, listAuditEvents } from '../../../read-api/audit/read-audit.ts';
-import type { AuditLine } from '../../../read-api/audit/audit-line.ts';
-import { createToken } from '../../../commands/organisation/manage-tokens.ts';
-import { uuidToId } from '../../../commands/values/ids.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../support/worlds/memory-gateway.ts';
-import { rejection } from '../../support/suite/rejection.ts';
+import { getAuditEvent, listAuditEvents } from '../../../../read-api/audit/read-audit.ts';
+import type { AuditLine } from '../../../../read-api/audit/audit-line.ts';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
+import { uuidToId } from '../../../../commands/values/ids.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const EVENT_ID = '01890a5d-ac96-774b-bcce-b302099a8057';
-const row = (seq: number, change: object = {}) => ({
+const ACTOR = { type: 'delegated', id: 'usr_1', token_id: 'tok_1', session_id: null };
+const row = (seq: number, actor: object = ACTOR) => ({
   seq: String(seq),
   position: String(seq * 64),
   event_id: EVENT_ID,
   type: 'MailboxAdded',
-  occurred_at: new Date('2026-03-01T12:00:00Z'),
-  actor_type: 'delegated',
-  actor_id: 'usr_1',
-  token_id: 'tok_1',
-  session_id: null,
-  client: 'sealed:usr_1:{"ip":"192.0.2.1","user_agent":"curl"}',
-  surface: 'rest',
-  request_id: 'req_1',
-  correlation_id: 'req_1',
-  causation_id: 'req_1',
   resource_type: 'mailbox',
   resource_id: 'mbx_1',
   mailbox_id: 'mbx_1',
+  approval_id: null,
   action: 'mailbox.add',
   outcome: 'allowed',
   policy: null,
-  data: { number: 1, email: 'sealed:mbx_1:box@example.com' },
-  ...change,
+  leaf: Buffer.alloc(32),
+  line: JSON.stringify({
+    ...{ actor, occurred_at: '2026-03-01T12:00:00.000Z', surface: 'rest' },
+    ...{ request_id: 'req_1', correlation_id: 'req_1', causation_id: 'req_1' },
+  }),
+  body: JSON.stringify({
+    data: { number: 1, email: 'sealed:usr_1:box@example.com' },
+    meta: { actor: { client: 'sealed:usr_1:{"ip":"192.0.2.1","user_agent":"curl"}' } },
+  }),
 });
+type Named = AuditLine & { readonly names: Readonly<Record<string, string>> };
 interface Lines {
-  items: AuditLine[];
+  items: Named[];
   page: { next_cursor: string | null };
 }
 
@@ -62,14 +62,33 @@ describe('audit trail', () => {
       data: { number: 1, email: 'box@example.com' },
       occurred_at: '2026-03-01T12:00:00.000Z',
     });
-    expect(line).not.to.have.property('policy');
+    expect(line).not.to.have.any.keys('policy', 'withheld', 'erased');
+  });
+
+  it('gives the places of texts that were erased', async () => {
+    await gateway.ports.personal.erase('usr_1');
+    const [line] = (await list()).items;
+    expect(line).to.deep.include({
+      data: { number: 1, email: null },
+      erased: ['/data/email', '/meta/actor/client'],
+    });
+    expect(line).not.to.have.any.keys('withheld');
+  });
+
+  it('names who acted, while they are there', async () => {
+    const agent = { ...ACTOR, type: 'agent', id: gateway.org.agentId };
+    gateway.sql.rows.set('read.audit', [row(9, agent), row(8)]);
+    const names = (await list()).items.map((line) => line.names);
+    expect(names).to.deep.equal([{ [gateway.org.agentId]: 'Demo agent' }, {}]);
+    const one = await gateway.call<Named>(getAuditEvent, { event_id: uuidToId('evt', EVENT_ID) });
+    expect(one.names).to.deep.equal(names[0]);
   });
 
   it("reads only the caller's organisation, one line more than a page", async () => {
     await list({ limit: 2 });
     expect(gateway.sql.asked.at(-1)).to.deep.equal([gateway.org.orgId, 3]);
     await gateway.call(getAuditEvent, { event_id: uuidToId('evt', EVENT_ID) });
-    expect(gateway.sql.asked.at(-1)).to.deep.equal([gateway.org.orgId, EVENT_ID]);
+    expect(gateway.sql.asked).to.deep.include([gateway.org.orgId, EVENT_ID]);
   });
 
   it('continues after the last line, with the same filters only', async () => {

@@ -1,0 +1,95 @@
+/**
+ * Verifies all trails once a day and when somebody asks, at most once an hour; tells the log what was found, and lets nothing be
+ * signed over a trail that differs.
+ */
+import { seal, type SealEvent } from '../../commands/audit/seal-events.ts';
+import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
+import { holdLease } from '../../commands/kernel/hold-lease.ts';
+import type { Fact } from '../../commands/values/event.ts';
+import { VERSIONED_TABLES } from './read-trails.ts';
+import { type Sealer, type SealPorts } from './sealer.ts';
+import { sealAuthor } from './sign-checkpoint.ts';
+import { type VerifiedTrail, verifyLog } from './verify-log.ts';
+
+const LEASE = 'audit-verifier';
+
+export class TrailVerifier {
+  readonly #ports: SealPorts;
+  readonly #sealer: Pick<Sealer, 'stop'>;
+
+  constructor(ports: SealPorts, sealer: Pick<Sealer, 'stop'>) {
+    this.#ports = ports;
+    this.#sealer = sealer;
+  }
+
+  /** True when the last one began a day ago, or somebody asked since and it began an hour ago. */
+  async isDue(): Promise<boolean> {
+    const [row] = await this.#ports.sql.query<{ due: boolean }>(
+      `select started_at < now() - case when asked_at > started_at then interval '1 hour' else interval '1 day' end as due
+         from vault.audit_verification`,
+    );
+    return row?.due === true;
+  }
+
+  /** False when another process verifies. Throws the signal's reason, `store_unavailable`, or the error of the database. */
+  async verify(signal: AbortSignal): Promise<boolean> {
+    const lease = await holdLease(this.#ports.leases, LEASE);
+    if (lease === null) return false;
+    try {
+      const { sql } = this.#ports;
+      await sql.query('update vault.audit_verification set started_at = now()');
+      const trails = await verifyLog(this.#ports, signal);
+      lease.assertHeld();
+      await this.#tell(trails);
+      await this.#remember(trails);
+      await sql.query('update vault.audit_verification set ended_at = now()');
+      return true;
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async #tell(trails: ReadonlyMap<string, VerifiedTrail>): Promise<void> {
+    for (const [trail, { difference }] of trails)
+      if (difference !== null) await this.#sealer.stop(trail, difference);
+    const agreed = [...trails].filter(([, { difference }]) => difference === null);
+    const grown = await this.#grown(agreed.map(([trail]) => trail));
+    for (const [trail, { size, root }] of agreed) {
+      if (!grown.has(trail)) continue;
+      await decideAndAppend(this.#ports, sealAuthor(this.#ports, trail), seal, {
+        id: trail,
+        decide: (): readonly Fact<SealEvent>[] => [
+          { type: 'AuditVerified', data: { size, root: Buffer.from(root).toString('base64') } },
+        ],
+      });
+    }
+  }
+
+  /** Those of them with lines since they were verified last, other than what sealing wrote. */
+  async #grown(trails: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#ports.sql.query<{ trail: string }>(
+      `select w.trail from unnest($1::text[]) as w(trail) left join vault.audit_verified v using (trail)
+        where exists (select from ${VERSIONED_TABLES.lines} a
+                       where a.trail = w.trail and a.seq > coalesce(v.size, 0) and not a.of_sealing)`,
+      [trails],
+    );
+    return new Set(rows.map(({ trail }) => trail));
+  }
+
+  async #remember(trails: ReadonlyMap<string, VerifiedTrail>): Promise<void> {
+    const all = [...trails];
+    await this.#ports.sql.query(
+      `insert into vault.audit_verified as v (trail, size, verified_at, failed_size, reason)
+       select trail, size, now(), failed_size, reason
+         from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) as w(trail, size, failed_size, reason)
+       on conflict (trail) do update set size = excluded.size, verified_at = excluded.verified_at,
+         failed_size = excluded.failed_size, reason = excluded.reason`,
+      [
+        all.map(([trail]) => trail),
+        all.map(([, { size }]) => size),
+        all.map(([, { difference }]) => difference?.size ?? null),
+        all.map(([, { difference }]) => difference?.reason ?? null),
+      ],
+    );
+  }
+}

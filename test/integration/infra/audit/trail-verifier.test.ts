@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import { TrailVerifier } from '../../../../infra/audit/trail-verifier.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { LINES, ORG, SealRig } from './seal-rig.ts';
+
+describe('the verification of all trails', () => {
+  let world: SealRig;
+
+  beforeEach(async () => {
+    world = await SealRig.open();
+    await world.happens(3);
+    await world.seal();
+  });
+  afterEach(async () => {
+    await world[Symbol.asyncDispose]();
+  });
+
+  /** Verifies, then shows that nothing is signed until an operator begins a new epoch. */
+  const finds = async (reason: string): Promise<void> => {
+    expect(await world.verify()).to.equal(true);
+    expect((await world.told()).at(-1)).to.equal(`AuditSealBroken ${reason}`);
+    const before = await world.sizes();
+    await world.happens(1);
+    await world.seal();
+    expect(await world.sizes()).to.deep.equal(before);
+    // Told once, however often it is found.
+    const told = await world.told();
+    await world.verify();
+    expect(await world.told()).to.deep.equal(told);
+  };
+  const beginsAnew = async (): Promise<void> => {
+    await world.sealer().newEpoch('We looked into it.');
+    await world.seal();
+    expect((await world.told()).slice(-2)).to.deep.equal([
+      'AuditEpochStarted operator',
+      'AuditCheckpointSealed',
+    ]);
+  };
+
+  it(`says that a trail agrees with every checkpoint, again only after new lines ${verifies('contract:12:verified')}`, async () => {
+    await world.verify();
+    await world.settle();
+    await world.verify();
+    expect(await world.told()).to.deep.equal(['AuditCheckpointSealed', 'AuditVerified']);
+    await world.happens(1);
+    await world.verify();
+    expect((await world.told()).at(-1)).to.equal('AuditVerified');
+  });
+
+  it(`finds an event that was changed after it was signed ${verifies('contract:12:seal-broken')}`, async () => {
+    world.alterEvent(1, { data: { name: 'Changed' } });
+    await finds('root_differs');
+  });
+
+  it('finds a log that is shorter than what was signed', async () => {
+    (world.rig.events.all as unknown[]).splice(2);
+    await finds('log_is_shorter');
+  });
+
+  it('finds an event that is missing in its stream', async () => {
+    (world.rig.events.all as unknown[]).splice(1, 1);
+    await finds('revision_missing');
+  });
+
+  it('finds a note that was changed, and one that was removed', async () => {
+    const [note = ''] = await world.notes();
+    const altered = note.replace('\n3\n', '\n4\n');
+    await world.rig.sql.query('update vault.audit_signed set note = $1', [altered]);
+    await finds('signature_differs');
+    await world.rig.sql.query('delete from vault.audit_signed');
+    await beginsAnew();
+  });
+
+  it('finds a note of the log that the memory lacks', async () => {
+    await world.rig.sql.query('delete from vault.audit_signed');
+    await finds('note_missing');
+  });
+
+  for (const [what, change] of [
+    [
+      'a body',
+      `update ${LINES} set body = '{"data":{"name":"C"},"meta":{}}' where trail = '${ORG}' and seq = 2`,
+    ],
+    ['a leaf', `update ${LINES} set leaf = sha256('x') where trail = '${ORG}' and seq = 2`],
+  ] as const) {
+    it(`finds ${what} that the read model has otherwise, and goes on once it is right again`, async () => {
+      const [kept] = await world.rig.sql.query<{ body: string; leaf: Buffer }>(
+        `select body, leaf from ${LINES} where trail = $1 and seq = 2`,
+        [ORG],
+      );
+      await world.rig.sql.query(change);
+      await finds('read_model');
+      await world.rig.sql.query(`update ${LINES} set body = $2, leaf = $3 where trail = $1 and seq = 2`, [
+        ORG,
+        kept?.body,
+        kept?.leaf,
+      ]);
+      await world.happens(1);
+      await world.seal();
+      await world.seal();
+      expect((await world.told()).at(-1)).to.equal('AuditCheckpointSealed');
+    });
+  }
+
+  it('finds an inner node that is not the one over its lines', async () => {
+    await world.happens(300);
+    await world.verify();
+    expect((await world.told()).at(-1)).to.equal('AuditVerified');
+    await world.rig.sql.query(`update read.audit_node_v3 set hash = sha256('x') where trail = $1`, [ORG]);
+    await finds('read_model');
+  });
+
+  it('is due a day after the last, and an hour after it when somebody asks', async () => {
+    const verifier = new TrailVerifier(world.ports, world.sealer());
+    const began = (ago: string) =>
+      world.rig.sql.query(`update vault.audit_verification set started_at = now() - interval '${ago}'`);
+    expect(await verifier.isDue()).to.equal(false);
+    await began('2 hours');
+    expect(await verifier.isDue()).to.equal(false);
+    await world.rig.sql.query('update vault.audit_verification set asked_at = now()');
+    expect(await verifier.isDue()).to.equal(true);
+    await began('30 minutes');
+    expect(await verifier.isDue()).to.equal(false);
+    await began('25 hours');
+    expect(await verifier.isDue()).to.equal(true);
+  });
+
+  it('runs in one process at a time', async () => {
+    const [one, other] = await Promise.all([world.verify(), world.verify()]);
+    expect([one, other].toSorted()).to.deep.equal([false, true]);
+  });
+});

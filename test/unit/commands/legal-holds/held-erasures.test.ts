@@ -1,0 +1,245 @@
+import { expect } from 'chai';
+import { account, startErasure } from '../../../../commands/accounts/account.ts';
+import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
+import { releaseAsOperator } from '../../../../commands/legal-holds/manage-holds.ts';
+import { leftBehind, settleDeparture } from '../../../../commands/organisation/departures.ts';
+import { deleteOrganisation } from '../../../../commands/organisation/manage-organisation.ts';
+import {
+  deleteOrganisation as decideDeletion,
+  organisation,
+} from '../../../../commands/organisation/organisation.ts';
+import { eraseMailboxContent, listDueErasures } from '../../../../commands/mailboxes/erase-mailbox.ts';
+import { deleteMailbox } from '../../../../commands/mailboxes/manage-mailboxes.ts';
+import { eraseAccount, settleErasure } from '../../../../commands/organisation/erase-account.ts';
+import { deleteMe } from '../../../../commands/organisation/own-account.ts';
+import { personCommand } from '../../../../infra/admin/person-command.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
+import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { HoldWorld } from '../../../support/worlds/hold-world.ts';
+
+const WEEK_MS = 7 * 86_400_000;
+
+describe('an erasure under a legal hold', () => {
+  let holds: HoldWorld;
+  beforeEach(async () => {
+    holds = await HoldWorld.open();
+  });
+
+  const postponed = (id: string): number =>
+    holds.typesOf(`legalHold-${id}`).filter((type) => type === 'PersonalDataErasurePostponed').length;
+  /** By the owner and an admin. */
+  const release = async (id: string): Promise<void> => {
+    const admin = await holds.world.member('admin');
+    await holds.release(id);
+    await holds.release(id, admin);
+  };
+
+  it(`is refused, which is a line, and names the hold to who manages holds ${verifies('contract:12:hold-blocks')}`, async () => {
+    const { world } = holds;
+    const [admin, member] = [await world.member('admin'), await world.member('member')];
+    const { id } = await holds.place([
+      { type: 'person', id: admin },
+      { type: 'person', id: member },
+    ]);
+    for (const [userId, seen] of [
+      [admin, [id]],
+      [member, []],
+    ] as const) {
+      const token = await world.gateway.signIn(userId);
+      const error = await rejection(world.gateway.call(deleteMe, {}, { token }));
+      expect(error).to.deep.include({ code: 'legal_hold', details: { holds: seen } });
+      expect(holds.typesOf(`account-${userId}`)).not.to.include('AccountErasureStarted');
+    }
+    const refused = holds.refusals.filter(({ data }) => data['code'] === 'legal_hold');
+    expect(refused.map(({ data, type }) => [type, data['capability']])).to.deep.equal([
+      ['RequestRefused', 'delete_me'],
+      ['RequestRefused', 'delete_me'],
+    ]);
+  });
+
+  it('is refused to the operator, which is a line in the organisation of the hold', async () => {
+    const { world } = holds;
+    const ann = await world.member('member', 'ann@example.net');
+    const { id } = await holds.place([{ type: 'person', id: ann }]);
+    const given = { email: 'ann@example.net', role: undefined, name: undefined, org: undefined };
+    expect(String(await rejection(personCommand(world.ports, { verb: 'erase', ...given })))).to.include(id);
+    expect(holds.refusals.map(({ data, metadata }) => [data['code'], metadata['org_id']])).to.deep.equal([
+      ['legal_hold', world.orgId],
+    ]);
+    await release(id);
+    expect(await personCommand(world.ports, { verb: 'erase', ...given })).to.include('is erased');
+  });
+
+  it(`waits when it had begun, is recorded once, and is resumed after the release ${verifies('contract:12:hold-erasures')}`, async () => {
+    const { world } = holds;
+    const ann = await world.member('member', 'ann@example.net');
+    await world.ports.secrets.savePassword(ann, 'any' as never);
+    // As a process leaves it that dies right after the first step.
+    await decideAndAppend(world.ports, systemAuthor(world.ports, null), account, {
+      id: ann,
+      decide: (state) => startErasure(state, []),
+    });
+    await world.catchUp();
+    const { id } = await holds.place([{ type: 'person', id: ann }]);
+    expect(await holds.sweep('account-erasures')).to.deep.equal([ann]);
+    expect(await holds.sweep('account-erasures')).to.deep.equal([]);
+    expect(await rejection(settleErasure(world.ports, ann))).to.include({ code: 'legal_hold' });
+    expect(postponed(id)).to.equal(1);
+    expect(world.state.people.has(ann)).to.equal(true);
+    expect(await world.ports.secrets.verifyPassword(ann, 'any')).not.to.equal(null);
+    const second = await holds.place([{ type: 'person', id: ann }]);
+    await holds.sweep('account-erasures');
+    expect([postponed(id), postponed(second.id)]).to.deep.equal([1, 1]);
+    await release(id);
+    expect(await holds.sweep('account-erasures')).to.deep.equal([]);
+    await release(second.id);
+    expect(await holds.sweep('account-erasures')).to.deep.equal([ann]);
+    expect(world.state.people.has(ann)).to.equal(false);
+    expect(await world.ports.secrets.verifyPassword(ann, 'any')).to.equal(null);
+  });
+
+  for (const step of ['withdraw', 'erasePassword', 'forget', 'erase'] as const)
+    it(`stops where a hold meets it: after ${step}`, async () => {
+      const { world } = holds;
+      const ann = await world.member('member', 'ann@example.net');
+      const placed: string[] = [];
+      const done: string[] = [];
+      const noted =
+        (name: string, work: (...given: never[]) => Promise<unknown>) =>
+        async (...given: never[]): Promise<never> => {
+          done.push(name);
+          const answer = await work(...given);
+          if (name === step) placed.push((await holds.place([{ type: 'person', id: ann }])).id);
+          return answer as never;
+        };
+      const { links, secrets, devices, personal } = world.ports;
+      const ports = {
+        ...world.ports,
+        links: { ...links, withdraw: noted('withdraw', (id: never) => links.withdraw(id)) } as never,
+        secrets: {
+          erasePassword: noted('erasePassword', (id: never) => secrets.erasePassword(id)),
+        } as never,
+        devices: { ...devices, forget: noted('forget', (id: never) => devices.forget(id)) } as never,
+        personal: { ...personal, erase: noted('erase', (id: never) => personal.erase(id)) },
+      };
+      const begin = await decideAndAppend(world.ports, systemAuthor(world.ports, null), account, {
+        id: ann,
+        decide: (state) => startErasure(state, []),
+      });
+      await world.ports.directory.waitFor(begin.position ?? 0n);
+      const error = await settleErasure(ports, ann).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      const steps = ['withdraw', 'erasePassword', 'forget', 'erase'];
+      expect(done).to.deep.equal(steps.slice(0, steps.indexOf(step) + 1));
+      expect(placed).to.have.length(1);
+      // After the key nothing is left to keep: the account's end only says so.
+      if (step === 'erase') expect(error).to.equal(null);
+      else expect(error).to.include({ code: 'legal_hold' });
+    });
+
+  /** A process that dies when the key is gone and nothing says so. */
+  const dyingAfterKey = ({ personal, ...ports }: Ports): Ports => ({
+    ...ports,
+    personal: {
+      ...personal,
+      erase: async (id) => {
+        await personal.erase(id);
+        throw new ProcessGone();
+      },
+    },
+  });
+
+  it(`ends for an account, without waiting, where the key was gone before the hold ${verifies('contract:12:erasure-told')}`, async () => {
+    const { world } = holds;
+    const ann = await world.member('member', 'ann@example.net');
+    const author = systemAuthor(world.ports, null);
+    const error = await rejection(eraseAccount(dyingAfterKey(world.ports), author, ann));
+    expect(error).to.be.instanceOf(ProcessGone);
+    await world.catchUp();
+    expect(holds.typesOf(`personalData-${ann}`)).to.deep.equal([]);
+    const { id } = await holds.place([{ type: 'person', id: ann }]);
+    await holds.sweep('account-erasures');
+    expect(postponed(id)).to.equal(0);
+    expect(holds.typesOf(`personalData-${ann}`)).to.include('PersonalDataErased');
+    expect(holds.typesOf(`account-${ann}`).at(-1)).to.equal('AccountErased');
+  });
+
+  it(`ends for a mailbox, without waiting, where the key was gone before the hold ${verifies('contract:12:mailbox-erasure')}`, async () => {
+    const { world } = holds;
+    const { gateway } = world;
+    const mailboxId = await world.mailbox();
+    await gateway.call(deleteMailbox, { mailbox_id: mailboxId }, { token: await gateway.signIn() });
+    gateway.clock.advance(WEEK_MS);
+    const [due] = listDueErasures(world.ports, gateway.clock.now());
+    if (due === undefined) throw new Error('it is not due');
+    const error = await rejection(eraseMailboxContent(dyingAfterKey(world.ports), due, []));
+    expect(error).to.be.instanceOf(ProcessGone);
+    const { id } = await holds.place([{ type: 'mailbox', id: mailboxId }]);
+    await holds.sweep('mailbox-erasure');
+    expect(postponed(id)).to.equal(0);
+    expect(holds.typesOf(`personalData-${mailboxId}`)).to.deep.equal(['PersonalDataErased']);
+    expect(holds.typesOf(`mailbox-${mailboxId}`).at(-1)).to.equal('MailboxErased');
+  });
+
+  it(`keeps its organisation from being deleted, and a deleted one from being erased ${verifies('contract:12:hold-organisation')}`, async () => {
+    const { world } = holds;
+    const { ports, orgId, gateway } = world;
+    const { id } = await holds.place([{ type: 'person', id: gateway.org.userId }]);
+    const remove = { name: 'Example' };
+    const token = await gateway.signIn();
+    const refused = await rejection(gateway.call(deleteOrganisation, remove, { token }));
+    expect(refused).to.deep.include({ code: 'legal_hold', details: { holds: [id] } });
+    expect(holds.refusals.map(({ data }) => [data['capability'], data['code']])).to.deep.equal([
+      ['delete_organisation', 'legal_hold'],
+    ]);
+    // Deleted at the moment at which the hold was placed.
+    const by = { userId: gateway.org.userId };
+    const eraseAt = new Date(gateway.clock.now().getTime() + WEEK_MS);
+    await decideAndAppend(ports, systemAuthor(ports, orgId), organisation, {
+      id: orgId,
+      decide: (state) => decideDeletion(state, eraseAt, by),
+    });
+    await world.catchUp();
+    gateway.clock.advance(WEEK_MS);
+    const due = () =>
+      leftBehind(world.state, gateway.clock.now()).filter(({ kind }) => kind === 'organisation');
+    expect(due()).to.deep.equal([]);
+    const erase = { kind: 'organisation', id: orgId, orgId } as const;
+    expect(await rejection(settleDeparture(ports, erase))).to.include({ code: 'legal_hold' });
+    const author = systemAuthor(ports, orgId);
+    await releaseAsOperator(ports, author, { id, reason: 'Nobody is left to do it.' });
+    expect(due()).to.deep.equal([erase]);
+    await settleDeparture(ports, erase);
+    expect(holds.typesOf(`organisation-${orgId}`).at(-1)).to.equal('OrganisationErased');
+  });
+
+  it(`waits with a removed mailbox, also for a draft in it ${verifies('contract:12:hold-erasures')}`, async () => {
+    const { world } = holds;
+    const { gateway } = world;
+    const mailboxId = await world.mailbox();
+    const { id } = await holds.place([{ type: 'mailbox', id: mailboxId }]);
+    const token = await gateway.signIn();
+    expect(await gateway.call(deleteMailbox, { mailbox_id: mailboxId }, { token })).to.include({
+      state: 'removed',
+    });
+    gateway.clock.advance(WEEK_MS);
+    expect(await holds.sweep('mailbox-erasure')).to.deep.equal([mailboxId]);
+    expect(await holds.sweep('mailbox-erasure')).to.deep.equal([]);
+    expect(postponed(id)).to.equal(1);
+    expect(gateway.secrets.mail.has(mailboxId)).to.equal(true);
+    await release(id);
+    gateway.sql.rows.set('read.draft', [{ id: gateway.org.userId }]);
+    const byAuthor = await holds.place([{ type: 'person', id: gateway.org.userId }]);
+    expect(await holds.sweep('mailbox-erasure')).to.deep.equal([mailboxId]);
+    expect(postponed(byAuthor.id)).to.equal(1);
+    expect(gateway.secrets.mail.has(mailboxId)).to.equal(true);
+    await release(byAuthor.id);
+    expect(await holds.sweep('mailbox-erasure')).to.deep.equal([mailboxId]);
+    expect(gateway.secrets.mail.has(mailboxId)).to.equal(false);
+    expect(await holds.sweep('mailbox-erasure')).to.deep.equal([]);
+  });
+});
