@@ -41,14 +41,20 @@ export function ask({ title, content, confirm, tone = 'primary', next = {}, act 
     h('div', { class: 'buttons' }, no, yes),
   );
   const dialog = h('dialog', { 'aria-labelledby': titleId }, form);
-  let isDone = false;
+  /** @type {(isDone: boolean) => void} */
+  let settle = () => undefined;
+  // Not left to the close event, which comes with the next frame: what asked takes another press at once.
+  const leave = (isDone = false) => {
+    dialog.close();
+    dialog.remove();
+    settle(isDone);
+  };
   const submit = async () => {
     yes.disabled = true;
     problem.replaceChildren();
     try {
       await act(new FormData(form));
-      isDone = true;
-      dialog.close();
+      leave(true);
     } catch (error) {
       problem.replaceChildren(errorNotice(error, { role: null, next }));
       selectPassword(form);
@@ -60,16 +66,18 @@ export function ask({ title, content, confirm, tone = 'primary', next = {}, act 
     event.preventDefault();
     if (!yes.disabled) void submit();
   });
-  no.addEventListener('click', () => {
-    dialog.close();
-  });
+  for (const [target, type] of /** @type {const} */ ([
+    [no, 'click'],
+    [dialog, 'cancel'],
+    [dialog, 'close'],
+  ]))
+    target.addEventListener(type, () => {
+      leave();
+    });
   document.body.append(dialog);
   dialog.showModal();
   return new Promise((resolve) => {
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      resolve(isDone);
-    });
+    settle = resolve;
   });
 }
 
