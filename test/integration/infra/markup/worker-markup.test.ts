@@ -35,8 +35,8 @@ describe('markup threads', function () {
     const error = await rejection(slow.render(SLOW));
     expect(error).to.be.instanceOf(MarkupRefused).and.to.include({ reason: 'too_costly' });
     expect((await slow.render({ format: 'markdown', source: '*a*' })).html).to.equal('<p><em>a</em></p>\n');
-    const small = createMarkup({ ...LIMITS, threads: 1, heapMiB: 16, jobMs: 30_000 });
-    const large = '<p title=a>a</p>'.repeat(60_000);
+    const small = createMarkup({ ...LIMITS, threads: 1, heapMiB: 32, jobMs: 30_000 });
+    const large = '<p>a'.repeat(240_000);
     expect(await rejection(small.render({ format: 'html', source: large }))).to.include({
       reason: 'too_costly',
     });
