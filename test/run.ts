@@ -1,7 +1,8 @@
 /**
  * `npm test [-- [--tests-only] [files…]]`: static checks and every test, one job more at a time than there are processors.
  * `npm run test:long`: the tests that have a long form, in that form, one after the other; they may be named too.
- * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure.
+ * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure. What failed beside other
+ * jobs and passes alone is told as unstable.
  */
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,24 +11,27 @@ import { ensureDovecot } from './support/servers/ensure-dovecot.ts';
 import { makePostgresFolder } from './support/servers/postgres.ts';
 import { endChildrenOnSignal } from './support/suite/child.ts';
 import { type FinishedJob, type Job, runJobs } from './support/suite/job.ts';
-import { longJobs, mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
+import { hasLongForm, longJobs, mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
 import { takeRunFolder } from './support/suite/run-folder.ts';
+import { judgeAlone, type Judgement, type SecondRun } from './support/suite/second-run.ts';
 import { lintCheck, quickChecks } from './support/suite/static-checks.ts';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 const args = process.argv.slice(2);
+const chosen = args.filter((argument) => !argument.startsWith('--'));
 const isLongRun = args.includes('--long');
 const isCi = ['1', 'true'].includes(process.env['CI'] ?? '');
 
 function jobsOf(): readonly Job[] {
-  const files = args.filter((argument) => !argument.startsWith('--'));
   if (isLongRun)
-    return longJobs().filter(({ name }) => files.length === 0 || files.some((file) => name.endsWith(file)));
-  if (files.length > 0) return [mochaJob('chosen files', files)];
+    return longJobs().filter(({ name }) => chosen.length === 0 || chosen.some((file) => name.endsWith(file)));
+  if (chosen.length > 0) return [mochaJob('chosen files', chosen)];
   return args.includes('--tests-only') ? mochaJobs() : [lintCheck, ...mochaJobs(), ...quickChecks];
 }
+
+const indented = (text: string): string => text.replaceAll('\n', '\n   ');
 
 function printFinished({ name, passed, failures, skipped, figures, seconds }: FinishedJob): void {
   const parts = [`${String(passed)} passed`];
@@ -37,7 +41,7 @@ function printFinished({ name, passed, failures, skipped, figures, seconds }: Fi
   for (const figure of figures ?? []) print(`            ${figure}`);
 }
 
-function reportAll(finished: readonly FinishedJob[]): number {
+function reportAll({ finished, unstable }: Judgement): number {
   const skipped = finished.flatMap((job) => job.skipped);
   const failures = [
     ...finished.flatMap((job) => job.failures),
@@ -45,13 +49,25 @@ function reportAll(finished: readonly FinishedJob[]): number {
     ...(isCi ? skipped.map((title) => `${title}\nwas skipped, which CI does not accept.`) : []),
   ];
   if (!isCi && skipped.length > 0) print(`\nNot run here:\n  ${skipped.join('\n  ')}`);
+  for (const failure of unstable)
+    print(`\nUnstable, failed beside other jobs and passed alone: ${indented(failure)}`);
   for (const [index, failure] of failures.entries()) {
-    print(`\n${String(index + 1)}) ${failure.replaceAll('\n', '\n   ')}`);
+    print(`\n${String(index + 1)}) ${indented(failure)}`);
   }
   const passed = finished.reduce((sum, job) => sum + job.passed, 0);
   print(`\n${String(passed)} passed, ${String(failures.length)} failed`);
   return failures.length;
 }
+
+const ALONE: SecondRun = {
+  isStrict: hasLongForm,
+  jobOf: (files) => mochaJob(`once more alone, ${files.join(', ')}`, files),
+  run: async (job) => {
+    const [again] = await runJobs([job], 1, printFinished);
+    if (again === undefined) throw new Error(`${job.name} did not run.`);
+    return again;
+  },
+};
 
 /** Compiled once for all processes of the run. Coverage is not exact for what comes from there. */
 function shareCompiledCode(): void {
@@ -69,4 +85,6 @@ await makePostgresFolder(join(folder, 'postgres'));
 const slots = isLongRun ? 1 : Math.min(4, availableParallelism()) + 1;
 if (isLongRun) process.env['TEST_LONG'] = '1';
 const finished = await runJobs(jobsOf(), slots, printFinished);
-process.exitCode = reportAll(finished) === 0 ? 0 : 1;
+const ranAlone = isLongRun || chosen.length > 0;
+const judged = ranAlone ? { finished, unstable: [] } : await judgeAlone(finished, ALONE);
+process.exitCode = reportAll(judged) === 0 ? 0 : 1;

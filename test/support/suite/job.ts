@@ -3,6 +3,8 @@ export interface JobResult {
   readonly passed: number;
   /** One readable text per failure. */
   readonly failures: readonly string[];
+  /** The test files that the failures are of; none when a check failed that is no test. */
+  readonly failedFiles?: readonly string[];
   /** Titles of the tests that did not run. */
   readonly skipped: readonly string[];
   /** Measurements of the tests, one line each. */

@@ -33,7 +33,7 @@ export function longJobs(): readonly Job[] {
 
 const imports = (file: string, pattern: RegExp): boolean => pattern.test(readFileSync(file, 'utf8'));
 
-const hasLongForm = (file: string): boolean => imports(file, /\/support\/suite\/long\.ts'/);
+export const hasLongForm = (file: string): boolean => imports(file, /\/support\/suite\/long\.ts'/);
 
 const startsGateways = (file: string): boolean =>
   imports(file, /\/support\/(worlds\/(gateway-process|replica-set)|servers\/run-command)\.ts'/);
@@ -71,7 +71,7 @@ async function runMocha(files: readonly string[], report: string, timeoutMs: num
   const problem = problemOf(result, code, ended);
   return problem === null
     ? result
-    : { ...result, failures: [...result.failures, [problem, output.trim()].join('\n')] };
+    : { ...result, failures: [...result.failures, [problem, output.trim()].join('\n')], failedFiles: files };
 }
 
 const figuresIn = (output: string): readonly string[] =>

@@ -51,6 +51,7 @@ export function readMochaReport(path: string): JobResult | null {
   return {
     passed: passes.length,
     failures: failures.map(describeFailure),
+    failedFiles: [...new Set(failures.flatMap(({ file }) => (file ? [relative('', file)] : [])))],
     skipped: pending.map(({ fullTitle, file }) => `${place(file)}${fullTitle}`),
   };
 }
