@@ -74,7 +74,10 @@ class MailboxWorkers {
     this.#options.directory.onMailboxChange(({ id }) => {
       this.#open.add(id);
     });
-    // Notifications missed while the database is away are found by the next sweep.
+    // What was notified while this process did not listen is found by the sweep when it listens.
+    const onListening = (): void => {
+      this.#sweeps.ask();
+    };
     const onNotification = (payload: string): void => {
       const notification = decodeNotification(payload);
       if (notification === null) return;
@@ -88,7 +91,7 @@ class MailboxWorkers {
       repeat({ ...loop, name: 'worker-heartbeat', everyMs: this.#times.beatEveryMs }, () =>
         this.#heartbeat.beat(),
       ),
-      listen({ directUrl, channel: MAILBOX_CHANNEL, clock, log, onNotification }, this.#signal),
+      listen({ directUrl, channel: MAILBOX_CHANNEL, clock, log, onNotification, onListening }, this.#signal),
     ]);
     this.#end([...this.#running.keys()]);
     await Promise.all([...this.#running.values()].map(({ done }) => done));
@@ -145,6 +148,8 @@ class MailboxWorkers {
     for (const lease of await this.#leases.take(shuffled(free).slice(0, share - held))) {
       const entry = this.#options.ports.directory.state.mailboxes.get(lease.mailboxId);
       if (entry && !this.#signal.aborted) this.#start(new MailboxWorker(this.#workerOptions(), lease), entry);
+      // `#giveUp` releases it: no other process can take it before.
+      else this.#ended.add(lease.mailboxId);
     }
   }
 
@@ -247,7 +252,12 @@ export class Sweeps {
     this.#everyMs = sweepEveryMs;
   }
 
-  /** True when due: first, every `sweepEveryMs`, and when the number of other processes changed. */
+  /** Makes the next sweep due now. */
+  ask(): void {
+    this.#nextAt = -Infinity;
+  }
+
+  /** True when due: first, when asked, every `sweepEveryMs`, and when the other processes changed. */
   isDue(others: readonly string[]): boolean {
     const now = this.#clock.elapsedMs();
     const sharers = others.join();

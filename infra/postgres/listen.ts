@@ -11,6 +11,8 @@ export interface ListenOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly onNotification: (payload: string) => void;
+  /** Called whenever listening begins: what was sent before did not arrive. */
+  readonly onListening?: () => void;
 }
 
 /** Listens until the signal aborts. Notifications sent while the database is unreachable are lost. */
@@ -27,7 +29,7 @@ export async function listen(options: ListenOptions, signal: AbortSignal): Promi
 }
 
 async function listenOnce(
-  { directUrl, channel, onNotification }: ListenOptions,
+  { directUrl, channel, onNotification, onListening }: ListenOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const client = await openDirectConnection(directUrl, `gateway ${channel}`);
@@ -47,6 +49,7 @@ async function listenOnce(
       onNotification(payload ?? '');
     });
     await client.query(`listen ${channel}`);
+    onListening?.();
     await ended;
   } finally {
     await endConnection(client);

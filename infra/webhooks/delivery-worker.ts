@@ -99,8 +99,7 @@ export class DeliveryWorker {
 
   /** Makes attempts until the signal aborts; then those under way may end. */
   async run(signal: AbortSignal): Promise<void> {
-    const { ports, directUrl } = this.#parts;
-    const { clock, log } = ports;
+    const { clock, log } = this.#parts.ports;
     const wake = (): void => {
       this.#told.abort();
       this.#wake.ring();
@@ -110,7 +109,8 @@ export class DeliveryWorker {
       wake();
     };
     signal.addEventListener('abort', end, { once: true });
-    const listening = listen({ directUrl, channel: DUE_CHANNEL, clock, log, onNotification: wake }, signal);
+    const told = { channel: DUE_CHANNEL, onNotification: wake, onListening: wake };
+    const listening = listen({ directUrl: this.#parts.directUrl, clock, log, ...told }, signal);
     const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
     await repeat(loop, async () => {
       const restMs = this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs();

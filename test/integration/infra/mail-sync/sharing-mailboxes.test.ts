@@ -8,6 +8,9 @@ const RULE = 'contract:20:mailboxes-shared';
 /** Nothing but what is told brings a mailbox to its worker. */
 const NO_SWEEP = { sweepEveryMs: 3_600_000 };
 
+const LISTENING = `select from pg_stat_activity where datname = current_database()
+  and application_name = 'gateway mailbox_changed' and state = 'idle' and query like 'listen %'`;
+
 describe('mailboxes shared by processes', function () {
   this.timeout(90_000);
   let dovecot: TestDovecot;
@@ -35,6 +38,8 @@ describe('mailboxes shared by processes', function () {
     const lookEveryMs = 20;
     rig.work({ lookEveryMs, leaseMs: 60_000, renewEveryMs: 20_000, roundEveryMs: 60_000 });
     await eventually(() => rig.entry().state === 'connected');
+    // It checks all mailboxes once it listens.
+    await eventually(async () => (await rig.ports.sql.query(LISTENING)).length === 1);
     await rig.ports.clock.sleep(200);
     const seen = watch(rig);
     await rig.ports.clock.sleep(50 * lookEveryMs);

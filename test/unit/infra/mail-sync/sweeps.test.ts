@@ -18,7 +18,7 @@ describe('Sweeps', () => {
       }
       return count;
     };
-    return { clock, during };
+    return { clock, sweeps, during };
   };
 
   it(`is due at first, and then once a minute ${verifies('contract:20:mailboxes-shared')}`, () => {
@@ -34,6 +34,13 @@ describe('Sweeps', () => {
     expect(during(10_000, ['run_2', 'run_3'])).to.equal(1);
     expect(during(10_000, ['run_3'])).to.equal(1);
     expect(during(59_000, ['run_3']), 'a minute from the last').to.equal(1);
+  });
+
+  it('is due once more when asked', () => {
+    const { sweeps, during } = setUp();
+    expect(during(10_000, [])).to.equal(1);
+    sweeps.ask();
+    expect(during(59_000, []), 'a minute from the last').to.equal(1);
   });
 
   it('is unaffected by changes of the system clock', () => {
