@@ -28,13 +28,18 @@ const ANNOUNCED_MS = 15_000;
 const REVISION = '2025-06-18';
 
 /** What an answer of the other replica shows: the rights before the change, those after it, or that it does not know. */
-type Shown = 'before' | 'after' | 'closed';
+type Shown = 'before' | 'after' | 'closed' | 'something else';
+
+interface Seen {
+  readonly status: number;
+  readonly shown: Shown;
+}
 
 interface Change {
   readonly name: string;
   /** Resolves when the change was answered, or announced to every replica. */
   make(): Promise<unknown>;
-  ask(): Promise<Shown>;
+  ask(): Promise<Seen>;
 }
 
 interface Fault {
@@ -91,19 +96,23 @@ describe('a change of rights on one replica', function () {
     return { id, token };
   };
 
-  const shownBy = (status: number, isAfter: boolean): Shown =>
-    status === 503 ? 'closed' : isAfter ? 'after' : 'before';
+  /** Only a success shows the old rights: another failure tells nothing of them. */
+  const seenIn = (status: number, isAfter: boolean, isBefore = status === 200): Seen => {
+    if (status === 503) return { status, shown: 'closed' };
+    if (isAfter) return { status, shown: 'after' };
+    return { status, shown: isBefore ? 'before' : 'something else' };
+  };
 
   /** What the second replica tells the bearer of itself; `isAfter` judges an answer that tells anything. */
   const identity = async (
     token: string,
     isAfter: (mailboxes: ReadonlyMap<string, readonly string[]>) => boolean,
-  ): Promise<Shown> => {
+  ): Promise<Seen> => {
     const { status, body } = await set.rest(1, ['GET', '/identity'], { token });
     if (status === 503) expect(body.error).to.include({ code: 'store_unavailable', retryable: true });
-    if (status !== 200) return shownBy(status, status === 401);
+    if (status !== 200) return seenIn(status, status === 401);
     const mailboxes = body.mailboxes as { id: string; scopes: string[] }[];
-    return shownBy(status, isAfter(new Map(mailboxes.map(({ id, scopes }) => [id, scopes]))));
+    return seenIn(status, isAfter(new Map(mailboxes.map(({ id, scopes }) => [id, scopes]))));
   };
 
   const addMailbox = async (agentId: string): Promise<{ id: string; grant: string }> => {
@@ -129,8 +138,9 @@ describe('a change of rights on one replica', function () {
       name: 'the token of an open MCP session revoked',
       make: () => onFirst('DELETE', `/tokens/${id}`),
       ask: async () => {
-        const { status } = await set.mcp(1, { bearer: token, body: callOf('get_identity'), headers });
-        return shownBy(status, status === 401);
+        const { status, body } = await set.mcp(1, { bearer: token, body: callOf('get_identity'), headers });
+        const { result } = (body ?? {}) as { result?: { isError?: boolean } };
+        return seenIn(status, status === 401, result !== undefined && result.isError !== true);
       },
     };
   };
@@ -183,7 +193,7 @@ describe('a change of rights on one replica', function () {
         make: () => done('PATCH', lowered, { role: 'member' }),
         ask: async () => {
           const { status } = await set.rest(1, ['GET', '/members?limit=1'], { token: lowered.bearer });
-          return shownBy(status, status === 403);
+          return seenIn(status, status === 403);
         },
       },
     ];
@@ -228,8 +238,8 @@ describe('a change of rights on one replica', function () {
     ask: async () => {
       const { status, body } = await set.rest(1, ['GET', '/identity'], { token });
       const mailboxes = (body.mailboxes ?? []) as { id: string; requires_approval: string[] }[];
-      const needed = mailboxes.find(({ id }) => id === mailboxId)?.requires_approval ?? [];
-      return shownBy(status, needed.includes('move'));
+      const needed = mailboxes.find(({ id }) => id === mailboxId)?.requires_approval;
+      return seenIn(status, needed?.includes('move') === true, needed !== undefined);
     },
   });
 
@@ -282,7 +292,7 @@ describe('a change of rights on one replica', function () {
     },
     ask: async () => {
       const { status } = await set.rest(1, ['GET', '/agents?limit=1']);
-      return shownBy(status, status === 403);
+      return seenIn(status, status === 403);
     },
   };
 
@@ -336,8 +346,8 @@ describe('a change of rights on one replica', function () {
 
   const observe = async (watched: readonly Change[], fault: Fault): Promise<void> => {
     const all = async (wanted: Shown): Promise<void> => {
-      const shown = await Promise.all(watched.map((change) => change.ask()));
-      if (shown.some((one) => one !== wanted)) throw new Error(shown.join());
+      const seen = await Promise.all(watched.map((change) => change.ask()));
+      if (seen.some(({ shown }) => shown !== wanted)) throw new Error(JSON.stringify(seen));
     };
     await eventually(() => all('before'));
     fault.strike();
@@ -346,21 +356,30 @@ describe('a change of rights on one replica', function () {
       await change.make();
       answeredAt.set(change, performance.now());
     }
-    const asked: Promise<{ change: Change; at: number; shown: Shown }>[] = [];
+    const asked: Promise<Seen & { change: Change; at: number; tookMs: number }>[] = [];
     const until = performance.now() + WITHIN_MS + WATCHED_MS;
     while (performance.now() < until) {
       for (const change of watched) {
         const at = performance.now();
-        asked.push(change.ask().then((shown) => ({ change, at, shown })));
+        asked.push(change.ask().then((seen) => ({ ...seen, change, at, tookMs: performance.now() - at })));
       }
       await delay(100);
     }
     await fault.heal();
     const answers = await Promise.all(asked);
-    const late = answers.filter(({ change, at }) => at > (answeredAt.get(change) ?? 0) + WITHIN_MS);
+    const afterMs = ({ change, at }: { change: Change; at: number }): number =>
+      at - (answeredAt.get(change) ?? 0);
+    const told = (which: typeof answers): readonly string[] =>
+      which.map((answer) => {
+        const [asked, took] = [afterMs(answer).toFixed(0), answer.tookMs.toFixed(0)];
+        return `${answer.change.name}: ${String(answer.status)}, asked after ${asked} ms, answered in ${took} ms`;
+      });
+    const unexpected = answers.filter(({ shown }) => shown === 'something else');
+    expect(told(unexpected), 'answers that show neither rights nor 503').to.deep.equal([]);
+    const late = answers.filter((answer) => afterMs(answer) > WITHIN_MS);
     expect(late.length).to.be.greaterThan(watched.length);
-    const outdated = late.filter(({ shown }) => shown === 'before').map(({ change }) => change.name);
-    expect(outdated).to.deep.equal([]);
+    const outdated = late.filter(({ shown }) => shown === 'before');
+    expect(told(outdated), 'late answers that show the old rights').to.deep.equal([]);
     await eventually(() => all('after'));
   };
 
