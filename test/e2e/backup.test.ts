@@ -16,12 +16,15 @@ import {
   startWithMailbox,
   type TestGateway,
 } from '../support/worlds/gateway.ts';
+import { exportedFile } from '../support/worlds/exported-file.ts';
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
 import { httpSink, type Received, type Sink } from '../support/servers/webhook-sinks.ts';
 import { callOf, openSession, rawMcp } from '../support/worlds/mcp/raw-mcp.ts';
 import { rejection } from '../support/suite/rejection.ts';
 import { runCommand } from '../support/servers/run-command.ts';
+import { type SignedInPerson, signInOwner, signInWith } from '../support/worlds/sign-in.ts';
 import { silentLog } from '../support/fakes/silent-log.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 /** No database of the test server: the gateway then starts the embedded one in its own folder. */
 const EMBEDDED = { url: '', drop: () => Promise.resolve() };
@@ -64,6 +67,9 @@ describe('backup and restore of a whole gateway', function () {
   let told: Told;
   let revoked: { id: string; token: string };
   let kept: Record<string, string>;
+  /** A checkpoint of the audit trail from before the backup, as somebody outside keeps it. */
+  let outside: string;
+  let owner: SignedInPerson;
   let lost: { token: string; session: Record<string, string> };
   let act: { key: string; input: Json; answer: Json };
   let restored: Gateway;
@@ -107,6 +113,10 @@ describe('backup and restore of a whole gateway', function () {
     lost = { token: leaving.token, session: await openSession(mcp, REVISION, leaving.token) };
     expect((await old.rest('DELETE', `/tokens/${leaving.id}`)).status).to.equal(204);
     await tellOutside();
+    owner = await signInOwner(old);
+    const sealed = await owner.rest('POST', '/audit/checkpoints', {});
+    expect(sealed.status, JSON.stringify(sealed.body)).to.equal(201);
+    outside = sealed.body.note as string;
   }
 
   /** One webhook is delivered, and its outcome is in the log. */
@@ -227,6 +237,13 @@ describe('backup and restore of a whole gateway', function () {
     expect(within(told.audit)).to.include('OperationCompleted').and.to.include('TokenRevoked');
     expect(JSON.stringify(toldNow.operations)).to.equal(JSON.stringify(told.operations));
     expect(told.operations).to.have.length(1);
+  });
+
+  it(`begins a new epoch of the audit, of which an export is proven with what is kept outside ${verifies('contract:12:export')}`, async () => {
+    const back = await signInWith(restored.baseUrl, owner.email);
+    const { verdict } = await exportedFile(restored, back, '', [outside]);
+    expect(verdict).to.include({ exit: 0, code: null });
+    expect((await now('GET', '/audit/checkpoints/latest')).body.epoch).to.be.above(1);
   });
 
   it('accepts the old tokens, opens personal data and connects the mailbox with stored credentials', async () => {

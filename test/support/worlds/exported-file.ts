@@ -12,11 +12,12 @@ interface Verdict {
   readonly erasedUnproven: number;
 }
 
-/** With the keys that the file names. */
+/** With the keys that the file names; `known` are notes of checkpoints that were kept outside. */
 export async function exportedFile(
-  { baseUrl }: TestGateway,
-  { bearer }: SignedInPerson,
+  { baseUrl }: Pick<TestGateway, 'baseUrl'>,
+  { bearer }: Pick<SignedInPerson, 'bearer'>,
   query: string,
+  known: readonly string[] = [],
 ): Promise<{ readonly text: string; readonly verdict: Verdict }> {
   const answer = await fetch(`${baseUrl}/api/v1/audit/export?${query}`, {
     headers: { authorization: `Bearer ${bearer}` },
@@ -24,7 +25,7 @@ export async function exportedFile(
   const text = await answer.text();
   if (answer.status !== 200) throw new Error(text);
   const { keys } = JSON.parse(text.split('\n', 1)[0] ?? '') as { readonly keys: readonly string[] };
-  const { exit, code, facts } = await verifyAudit(Readable.from([Buffer.from(text)]), { keys });
+  const { exit, code, facts } = await verifyAudit(Readable.from([Buffer.from(text)]), { keys, known });
   const { erased, erased_unproven } = facts ?? {};
   return { text, verdict: { exit, code, erased: Number(erased), erasedUnproven: Number(erased_unproven) } };
 }
