@@ -1,7 +1,8 @@
 /** The calls of docs/first-mailbox.md, run by a shell against a gateway with Dovecot. */
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
@@ -45,7 +46,8 @@ describe('docs/first-mailbox.md', function () {
     for (const [text] of here) expect(script).to.contain(text);
     const calls = here.reduce((text, [said, meant]) => text.replace(said, meant), script);
     const PATH = [dirname(process.execPath), process.env['PATH']].join(':');
-    const { stdout } = await run('bash', ['-euc', calls], { env: { PATH } });
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-first-mailbox-'));
+    const { stdout } = await run('bash', ['-euc', calls], { env: { PATH }, cwd: folder });
     const [grant, operation] = stdout.trim().split('\n') as [string, string];
     expect(JSON.parse(grant).principal.kind).to.equal('agent');
     expect(JSON.parse(operation), operation).to.include({ status: 'completed' });
@@ -53,5 +55,6 @@ describe('docs/first-mailbox.md', function () {
       client.status('Archive', { messages: true }),
     );
     expect(archived).to.include({ messages: 1 });
+    await rm(folder, { recursive: true });
   });
 });

@@ -43,8 +43,9 @@ describe('the attestation of a worker', function () {
   /** As after a pause of the whole process: it beats again, and what it knew may be old. */
   const haltHeart = async (): Promise<void> => {
     const [before] = await lives();
-    await rig.ports.sql.query('update work.worker_heartbeat set until = now()');
     await eventually(async () => {
+      // Again when a beat was under way: it keeps the life.
+      await rig.ports.sql.query('update work.worker_heartbeat set until = now() where life = $1', [before]);
       const [now] = await lives();
       return now !== undefined && now !== before;
     });
