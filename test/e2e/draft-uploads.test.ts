@@ -1,9 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
 import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
@@ -11,14 +8,11 @@ import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { liveBuffers } from '../support/suite/live-buffers.ts';
 import { verifies } from '../support/suite/verifies.ts';
 import { DraftCalls } from './draft-calls.ts';
 
 const MIB = 1024 * 1024;
-
-/** What lives is told from what only waits to be collected. */
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('attachments of drafts', function () {
   this.timeout(120_000);
@@ -40,14 +34,6 @@ describe('attachments of drafts', function () {
     await gateway.stop();
     await dovecot.dispose();
   });
-
-  const live = async (): Promise<number> => {
-    collectGarbage();
-    // The memory of buffers is given back a turn later.
-    await nextTurn();
-    collectGarbage();
-    return process.memoryUsage().arrayBuffers;
-  };
 
   /** Sends without telling the length, as fast as it is taken; `look` runs now and then. */
   const upload = async (pieces: number, look: () => Promise<void>): Promise<number> => {
@@ -72,10 +58,10 @@ describe('attachments of drafts', function () {
   };
 
   it('stream with constant memory and are refused beyond 25 MiB', async () => {
-    const before = await live();
+    const before = await liveBuffers();
     let most = 0;
     const look = async (): Promise<void> => {
-      most = Math.max(most, (await live()) - before);
+      most = Math.max(most, (await liveBuffers()) - before);
     };
     expect(await upload(25, look)).to.equal(201);
     expect(most, 'bytes held, client and server together').to.be.below(6 * MIB);

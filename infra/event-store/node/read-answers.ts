@@ -6,7 +6,7 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { TOMBSTONE_REVISION } from './stored-record.ts';
-import type { StoredRecord } from './stored-record.ts';
+import type { KeptRecord, StoredRecord } from './stored-record.ts';
 
 const { ReadResp } = streams;
 
@@ -47,8 +47,8 @@ class Writer {
   readonly bytes: Buffer;
   #at = 0;
 
-  constructor(size: number) {
-    this.bytes = Buffer.allocUnsafe(size);
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
   }
 
   varint(value: number): void {
@@ -95,17 +95,34 @@ class Writer {
 
 const entrySize = (key: string, valueLength: number): number => field(field(key.length) + field(valueLength));
 
-/** The answer that carries an event, cached in the record. */
-export function eventAnswer(record: StoredRecord): Buffer {
-  record.encoded ??= encodeEvent(record);
-  return record.encoded;
-}
+/** The answer that carries an event; a kept record has it already. */
+export const eventAnswer = (record: StoredRecord): Buffer => record.encoded ?? encodeEvent(record);
 
 /** `ReadResp{event: ReadEvent{event: RecordedEvent, commit_position}}`; `commit == prepare` as in gRPC. */
-export function encodeEvent(record: StoredRecord): Buffer {
+export const encodeEvent = (record: StoredRecord): Buffer =>
+  encodeInto((size) => Buffer.allocUnsafe(size), record);
+
+/**
+ * The record with its answer in memory of its own, for keeping; data and metadata are views of the answer. What was
+ * received is part of a whole message, and a small buffer part of Node's pool of 64 KiB: neither is kept.
+ */
+export function keptRecord(record: StoredRecord): KeptRecord {
+  const encoded = encodeInto((size) => Buffer.allocUnsafeSlow(size), record);
+  // They are the last fields before the position.
+  const dataEnd = encoded.length - positionField(record);
+  const metadataEnd = dataEnd - field(record.data.length);
+  return {
+    ...record,
+    encoded,
+    data: encoded.subarray(dataEnd - record.data.length, dataEnd),
+    metadata: encoded.subarray(metadataEnd - record.metadata.length, metadataEnd),
+  };
+}
+
+function encodeInto(allocate: (size: number) => Buffer, record: StoredRecord): Buffer {
   const event = measure(record);
   const readEvent = field(event.size) + positionField(record);
-  const out = new Writer(field(readEvent));
+  const out = new Writer(allocate(field(readEvent)));
   out.number(TAG.respEvent, readEvent);
   writeRecorded(out, TAG.readEventEvent, event);
   out.number(TAG.readEventCommitPosition, record.position);
@@ -117,7 +134,7 @@ export function encodeLink(record: StoredRecord, target: StoredRecord | null): B
   const link = measure(record);
   const event = target && measure(target);
   const readEvent = (event ? field(event.size) : 0) + field(link.size) + positionField(record);
-  const out = new Writer(field(readEvent));
+  const out = new Writer(Buffer.allocUnsafe(field(readEvent)));
   out.number(TAG.respEvent, readEvent);
   if (event) writeRecorded(out, TAG.readEventEvent, event);
   writeRecorded(out, TAG.readEventLink, link);

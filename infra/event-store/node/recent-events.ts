@@ -1,19 +1,17 @@
 /**
- * The newest committed events in memory. Live subscribers read from here, and from the database only when
- * they have fallen behind. Bounded by number and by bytes, including encoded answers.
+ * The newest committed events in memory, each once, as the answer that subscribers receive. Live subscribers
+ * read from here, and from the database only when they have fallen behind. Bounded by number and by bytes.
  */
+import { keptRecord } from './read-answers.ts';
 import { PAGE_BYTES } from './stored-record.ts';
-import type { StoredRecord } from './stored-record.ts';
+import type { KeptRecord, StoredRecord } from './stored-record.ts';
 
 const MOST_EVENTS = 8192;
 const MOST_BYTES = 16 * 1_048_576;
 
-/** Each event may be kept twice: as received, and encoded for subscribers. */
-const weight = (record: StoredRecord): number => 2 * (record.data.length + record.metadata.length);
-
 export class RecentEvents {
-  #records: StoredRecord[] = [];
-  readonly #byId = new Map<string, StoredRecord>();
+  #records: KeptRecord[] = [];
+  readonly #byId = new Map<string, KeptRecord>();
   #bytes = 0;
   /** Every event after this position is in memory. */
   #floor: number;
@@ -29,6 +27,11 @@ export class RecentEvents {
     return this.#last;
   }
 
+  /** Bytes kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Restarts at the log's last event: events written meanwhile are only in the database. */
   restart(lastPosition: number): void {
     this.#records = [];
@@ -39,10 +42,10 @@ export class RecentEvents {
   }
 
   publish(records: readonly StoredRecord[]): void {
-    for (const record of records) {
+    for (const record of records.map(keptRecord)) {
       this.#records.push(record);
       if (!this.#byId.has(record.id)) this.#byId.set(record.id, record);
-      this.#bytes += weight(record);
+      this.#bytes += record.encoded.length;
       this.#last = record.position;
     }
     this.#trim();
@@ -77,7 +80,7 @@ export class RecentEvents {
     if (this.#records.length <= MOST_EVENTS && this.#bytes <= MOST_BYTES) return;
     const dropped = this.#records.splice(0, Math.ceil(this.#records.length / 2));
     for (const record of dropped) {
-      this.#bytes -= weight(record);
+      this.#bytes -= record.encoded.length;
       this.#floor = record.position;
       if (this.#byId.get(record.id) === record) this.#byId.delete(record.id);
     }

@@ -10,8 +10,13 @@ export interface StoredRecord {
   readonly metadata: Uint8Array;
   /** Milliseconds since the Unix epoch. */
   readonly createdMs: number;
-  /** The encoded answer, cached so that live subscribers share one encoding. */
-  encoded?: Buffer;
+  /** The encoded answer of a kept record: live subscribers share one encoding. */
+  readonly encoded?: Buffer;
+}
+
+/** A record that pins no memory besides its encoded answer. */
+export interface KeptRecord extends StoredRecord {
+  readonly encoded: Buffer;
 }
 
 /** Revision of a tombstone, the final event of a stream. Represents 2⁶³ − 1, which does not fit a number. */

@@ -1,7 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type NewContent, readText } from '../../../../commands/ports/content-store.ts';
@@ -11,6 +8,7 @@ import { directoryHolding, holdOn } from '../../../support/fakes/directory-holdi
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
+import { liveBuffers } from '../../../support/suite/live-buffers.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -18,10 +16,6 @@ import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 
 const MIB = 1024 * 1024;
-
-/** What lives is told from what only waits to be collected. */
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('the content store', function () {
   this.timeout(90_000);
@@ -246,16 +240,9 @@ describe('the content store', function () {
     const block = randomBytes(MIB);
     const content = contentOf();
     let most = 0;
-    const live = async (): Promise<number> => {
-      collectGarbage();
-      // The memory of buffers is given back a turn later.
-      await nextTurn();
-      collectGarbage();
-      return process.memoryUsage().arrayBuffers;
-    };
-    const before = await live();
+    const before = await liveBuffers();
     const look = async (): Promise<void> => {
-      most = Math.max(most, (await live()) - before);
+      most = Math.max(most, (await liveBuffers()) - before);
     };
     async function* source(): AsyncGenerator<Uint8Array> {
       for (let index = 0; index < 25; index += 1) {
