@@ -145,6 +145,11 @@ interface Mark {
   readonly carry: Uint8Array;
 }
 
+/** Of a part of 64 MiB; more is read from the last mark on. */
+const MOST_MARKS = 512;
+/** A line of uuencode has at most 62 bytes, one of quoted-printable 76 (RFC 2045 6.7). */
+const MOST_CARRIED = 128;
+
 const BEGIN: Mark = { decoded: 0, encoded: 0, carry: new Uint8Array() };
 
 /** The decoded bytes of one part. Passed places are remembered, so that a later read does not start at the front. */
@@ -191,8 +196,11 @@ export class ReceivedPart {
 
   #remember(mark: Mark): void {
     const last = this.#marks.at(-1) ?? BEGIN;
+    if (mark.encoded <= last.encoded || this.#marks.length >= MOST_MARKS) return;
     // Only hostile input has a growing carry; decoding then starts further in front.
-    if (mark.encoded > last.encoded && mark.carry.length <= 2_048) this.#marks.push(mark);
+    if (mark.carry.length > MOST_CARRIED) return;
+    // A copy: the carry is part of a whole piece.
+    this.#marks.push({ ...mark, carry: Uint8Array.from(mark.carry) });
   }
 }
 

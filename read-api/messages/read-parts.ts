@@ -1,18 +1,16 @@
 /** Recently read parts of received mail: the places to resume reading, and their true length. */
 import type { PartDescription } from '../../commands/mail/message.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { ReceivedPart } from '../../commands/kernel/received-part.ts';
 
-/** By attachment id, the most recently used last; a message never changes, so entries never expire. */
-const known = new Map<string, ReceivedPart>();
 const MOST_KNOWN = 200;
+/** By attachment id; a message never changes, so entries never expire. */
+const known = new BoundedMap<string, ReceivedPart>(MOST_KNOWN);
 
 /** The part of this id, with the places reached by earlier reads. */
 export function partOf(attachmentId: string, description: PartDescription): ReceivedPart {
   const part = known.get(attachmentId) ?? new ReceivedPart(description);
-  known.delete(attachmentId);
   known.set(attachmentId, part);
-  const [oldest] = known.keys();
-  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
   return part;
 }
 

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { MailPort, MailSession } from '../../../../commands/ports/mail-port.ts';
 import type { MessageRef } from '../../../../commands/mail/message.ts';
 import { rawBytes, ReceivedPart } from '../../../../commands/kernel/received-part.ts';
+import { liveBuffers } from '../../../support/suite/live-buffers.ts';
 
 const ref: MessageRef = { folder: { number: 1, path: 'INBOX' }, uidValidity: 1, uid: 1 };
 
@@ -113,5 +114,21 @@ describe('ReceivedPart', () => {
     mail.read = 0;
     expect((await whole(part.read(source, 10_000_000))).equals(TEN_MIB.subarray(10_000_000))).to.equal(true);
     expect(mail.read).to.be.below(2_000_000);
+  });
+
+  it('remembers places without the pieces they are in', async () => {
+    // A soft line break at the end of each piece: the carry is a byte of it.
+    const piece = `${'a'.repeat(128 * 1_024 - 2)}=\n`;
+    const encoded = Buffer.from(`a${piece.repeat(80)}`);
+    const part = new ReceivedPart({
+      ...{ part: 1, filename: null, contentType: 'x/y', size: 0, inline: false, contentId: null },
+      ...{ path: '1', encoding: 'quoted-printable', charset: null, encodedSize: encoded.length },
+    });
+    const source = sourceOf(new OneMessage(encoded));
+    const before = await liveBuffers();
+    const length = 1 + 80 * (128 * 1_024 - 2);
+    expect(await part.length(source)).to.equal(length);
+    expect((await liveBuffers()) - before).to.be.below(1_048_576);
+    expect(await whole(part.read(source, length - 5))).to.have.length(5);
   });
 });
