@@ -3,6 +3,7 @@ import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { mayCall } from '../commands/kernel/authorize.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
+import { BoundedMap } from '../commands/values/bounded-map.ts';
 import { INVALID_PARAMS } from './json-rpc-answers.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
 import { type Tool, toolOf } from './tool.ts';
@@ -22,12 +23,16 @@ export function refuseCursor({ cursor }: Readonly<Record<string, unknown>>): voi
 
 /** Distinct lists cached as text, one per set of scopes in use. */
 const MAX_KEPT = 256;
+const MAX_BYTES = 4 * 1_048_576;
 
 /** All tools of a registry; each schema is converted once. */
 export class ToolCatalogue {
   readonly #tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
-  readonly #kept = new Map<string, string>();
+  readonly #kept = new BoundedMap<string, string>(MAX_KEPT, {
+    mostBytes: MAX_BYTES,
+    bytesOf: (json, key) => 2 * (json.length + key.length),
+  });
 
   constructor(registry: readonly Capability[]) {
     const tools = registry.map(toolOf).filter((tool) => tool !== null);
@@ -52,7 +57,7 @@ export class ToolCatalogue {
     if (known !== undefined) return known;
     const definitions = listed.map(({ definition }) => definition[kind]);
     const json = `{"tools":[${definitions.join(',')}]}`;
-    this.#keep(key, json);
+    this.#kept.set(key, json);
     return json;
   }
 
@@ -60,12 +65,6 @@ export class ToolCatalogue {
     return this.#tools.filter(
       (tool) => (tool.advertised || advancedTools) && mayCall(caller, tool.capability),
     );
-  }
-
-  #keep(key: string, json: string): void {
-    const oldest = this.#kept.keys().next();
-    if (this.#kept.size >= MAX_KEPT && oldest.done !== true) this.#kept.delete(oldest.value);
-    this.#kept.set(key, json);
   }
 }
 

@@ -2,11 +2,15 @@
 import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 
-/** Items kept for the slowest follower. A follower further behind reads the log instead. */
+/** Items kept for the slowest follower, and bytes of the log they span. A follower further behind reads the log instead. */
 const MOST_KEPT = 1_000;
+const MOST_BYTES = 8n * 1_048_576n;
 
 /** A filtered follower gets a checkpoint after this many events that do not match. */
 const CHECKPOINT_EVERY = 1_024;
+
+const positionOf = (item: Exclude<SubscriptionItem, { kind: 'caught-up' }>): Position =>
+  item.kind === 'event' ? item.event.position : item.position;
 
 /** One follower and its place. */
 export class Follower {
@@ -45,7 +49,7 @@ export class Follower {
   /** The item for this follower: null when it was returned before, or when the filter excludes it. */
   select(item: SubscriptionItem): SubscriptionItem | null {
     if (item.kind === 'caught-up') return this.#catchUp(item);
-    const position = item.kind === 'event' ? item.event.position : item.position;
+    const position = positionOf(item);
     if (position <= this.at) return null;
     this.at = position;
     this.#leftOut =
@@ -87,7 +91,7 @@ export type Subscribe = (from: Position | null, signal: AbortSignal) => AsyncIte
 
 /**
  * The fastest follower draws the next item, so a slow one does not delay the others. An item is kept until
- * every follower has taken it, at most `MOST_KEPT` items: a follower further behind loses its place.
+ * every follower has taken it, at most `MOST_KEPT` items and `MOST_BYTES`: a follower further behind loses its place.
  */
 export class SharedSubscription {
   /** The position of the last event received; -1n before the first. */
@@ -183,11 +187,23 @@ export class SharedSubscription {
     else this.#reached = this.lastEvent = item.event.position;
     this.#kept.push(item);
     const lowest = Math.min(...[...this.#followers].map(({ next }) => next));
-    const dropped = Math.max(lowest - this.#first, this.#kept.length - MOST_KEPT);
+    const dropped = Math.max(lowest - this.#first, this.#kept.length - MOST_KEPT, this.#tooLong());
     if (dropped <= 0) return;
     this.#kept.splice(0, dropped);
     this.#first += dropped;
     for (const follower of this.#followers) if (follower.next < this.#first) this.#followers.delete(follower);
+  }
+
+  /** How many of the oldest items are further back than `MOST_BYTES`; positions count bytes of the log. */
+  #tooLong(): number {
+    const from = this.#reached - MOST_BYTES;
+    let dropped = 0;
+    for (const [index, item] of this.#kept.entries()) {
+      if (item.kind === 'caught-up') continue;
+      if (positionOf(item) >= from) break;
+      dropped = index + 1;
+    }
+    return dropped;
   }
 
   #wakeAll(): void {

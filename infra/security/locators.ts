@@ -3,6 +3,7 @@
  * same place always gets the same id, and only ids made with the MAC key open.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
+import { approximateBytes } from '../../commands/values/approximate-bytes.ts';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { derivedId, fromBase32, toBase32 } from '../../commands/values/ids.ts';
 import type { KeyObject } from 'node:crypto';
@@ -13,13 +14,18 @@ const IV_BYTES = 12;
 const COUNTER = Buffer.alloc(4);
 /** A cache of recent ids, about 5 MB: showing a page again needs no cipher per message. */
 const MOST_REMEMBERED = 20_000;
+/** A Message-ID, which names a thread, can be as long as its sender likes. */
+const BOUND = {
+  mostBytes: 8 * 1_048_576,
+  bytesOf: (id: string, what: string): number => approximateBytes(id) + approximateBytes(what),
+};
 
 /** Seals numbers, each 0 … 2^32 - 1, and opens what it sealed. Throws `RangeError` for any other number. */
 export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Locators {
   const syntheticIv = (prefix: string, payload: Uint8Array): Buffer =>
     createHmac('sha256', macKey).update(prefix).update(payload).digest().subarray(0, IV_BYTES);
 
-  const made = new BoundedMap<string, string>(MOST_REMEMBERED);
+  const made = new BoundedMap<string, string>(MOST_REMEMBERED, BOUND);
   const remembered = (what: string, make: () => string): string => {
     const known = made.get(what);
     if (known !== undefined) return known;

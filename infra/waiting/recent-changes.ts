@@ -1,10 +1,15 @@
-/** The newest changes of all mailboxes in memory, up to a limit; the oldest are evicted first. */
+/** The newest changes of all mailboxes in memory, up to a number and a size; the oldest are evicted first. */
 import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/ports/change-feed.ts';
+import { approximateBytes } from '../../commands/values/approximate-bytes.ts';
 import type { Position } from '../../commands/values/position.ts';
+
+/** A change takes a few hundred bytes, but a mail server may have many long keywords. */
+const MOST_BYTES = 8 * 1_048_576;
 
 interface Noted {
   readonly mailboxId: string;
   readonly changes: readonly ObservedChange[];
+  readonly bytes: number;
 }
 
 export class RecentChanges {
@@ -13,6 +18,7 @@ export class RecentChanges {
   readonly #all: Noted[] = [];
   readonly #byMailbox = new Map<string, Noted[]>();
   #count = 0;
+  #bytes = 0;
   #from: Position;
 
   /** Changes up to `from` are unknown. */
@@ -29,13 +35,14 @@ export class RecentChanges {
   /** Adds the changes of one event. */
   add(mailboxId: string, changes: readonly ObservedChange[]): void {
     if (changes.length === 0) return;
-    const noted = { mailboxId, changes };
+    const noted = { mailboxId, changes, bytes: approximateBytes(changes) };
     const own = this.#byMailbox.get(mailboxId);
     if (own) own.push(noted);
     else this.#byMailbox.set(mailboxId, [noted]);
     this.#all.push(noted);
     this.#count += changes.length;
-    while (this.#count > this.#limit) this.#giveUpOldest();
+    this.#bytes += noted.bytes;
+    while (this.#count > this.#limit || this.#bytes > MOST_BYTES) this.#giveUpOldest();
   }
 
   /** The changes of a mailbox after a place; null when they may go back further than is kept. */
@@ -54,6 +61,7 @@ export class RecentChanges {
     own?.shift();
     if (own?.length === 0) this.#byMailbox.delete(oldest.mailboxId);
     this.#count -= oldest.changes.length;
+    this.#bytes -= oldest.bytes;
     this.#from = oldest.changes.at(-1)?.position ?? this.#from;
   }
 }

@@ -1,6 +1,7 @@
 /** Bearer → caller (`contract.md` 2). The token's claims identify; its rights are read for each request. */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { isSessionId } from '../../commands/values/event.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
@@ -24,6 +25,10 @@ const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
 /** Grants expire by the clock, so a caller is cached briefly even when nothing changes. */
 const KEEP_CALLER_MS = 1_000;
 const MOST_KEPT = 10_000;
+const MOST_BYTES = 16 * 1_048_576;
+const CALLER_BYTES = 2_048;
+/** Of the scopes and quotas on one mailbox. */
+const ACCESS_BYTES = 512;
 
 interface Kept {
   readonly caller: Caller;
@@ -49,7 +54,10 @@ const unauthenticated = (message: string): GatewayError => new GatewayError('una
 /** Identifies the caller. One per process: it caches callers as long as they cannot have changed. */
 export class Authenticator {
   readonly #ports: Ports;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new BoundedMap<string, Kept>(MOST_KEPT, {
+    mostBytes: MOST_BYTES,
+    bytesOf: ({ caller }, keptAs) => CALLER_BYTES + 2 * keptAs.length + ACCESS_BYTES * caller.mailboxes.size,
+  });
 
   constructor(ports: Ports) {
     this.#ports = ports;
@@ -114,7 +122,6 @@ export class Authenticator {
     const kept = this.#kept.get(presented.keptAs);
     if (kept?.directoryVersion === directory.version && kept.until > clock.elapsedMs()) return kept.caller;
     const caller = presented.callerIn(directory.state, now);
-    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
     const until = clock.elapsedMs() + KEEP_CALLER_MS;
     this.#kept.set(presented.keptAs, { caller, directoryVersion: directory.version, until });
     return caller;

@@ -6,12 +6,14 @@ import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { MailAnswer, MailPort } from '../../commands/ports/mail-port.ts';
+import { approximateBytes } from '../../commands/values/approximate-bytes.ts';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import type { Message, Viewing } from './message-view.ts';
 import { showMessages } from './show-messages.ts';
 
-/** A page of fifty takes about 100 KB. */
+/** A page of fifty takes about 100 KB, and as much again as text. */
 const MOST_PAGES = 100;
+const MOST_BYTES = 32 * 1_048_576;
 const MOST_MESSAGES = 100;
 
 interface RecentPage {
@@ -22,12 +24,16 @@ interface RecentPage {
   readonly items: Message[];
   /** The items as JSON, from the second request on. */
   json: string | null;
+  /** With the JSON, whether or not it is there yet. */
+  readonly bytes: number;
 }
 
 const pagesOf = new WeakMap<MailPort, BoundedMap<string, RecentPage>>();
 
 function pagesOfPort(mail: MailPort): BoundedMap<string, RecentPage> {
-  const pages = pagesOf.get(mail) ?? new BoundedMap<string, RecentPage>(MOST_PAGES);
+  const pages =
+    pagesOf.get(mail) ??
+    new BoundedMap<string, RecentPage>(MOST_PAGES, { mostBytes: MOST_BYTES, bytesOf: ({ bytes }) => bytes });
   pagesOf.set(mail, pages);
   return pages;
 }
@@ -63,7 +69,8 @@ export async function showPage(
   const items = answer.messages.map(show);
   const { next, version } = answer;
   if (key !== null && version !== undefined && isKnown && items.length <= MOST_MESSAGES) {
-    pages.set(key, { mailbox, version, next, items, json: null });
+    const bytes = 2 * (approximateBytes(items) + approximateBytes(key));
+    pages.set(key, { mailbox, version, next, items, json: null, bytes });
   }
   return { answer, items };
 }

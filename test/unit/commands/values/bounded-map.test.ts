@@ -20,4 +20,22 @@ describe('BoundedMap', () => {
     map.delete('a');
     expect([map.get('a'), map.size]).to.deep.equal([undefined, 0]);
   });
+
+  it('keeps at most its bytes, and nothing larger than that', () => {
+    const map = new BoundedMap<string, string>(100, {
+      mostBytes: 10,
+      bytesOf: (text, key) => text.length + key.length,
+    });
+    map.set('a', '123');
+    map.set('b', '12345');
+    expect([map.size, map.bytes]).to.deep.equal([2, 10]);
+    map.set('b', '1');
+    expect([map.size, map.bytes]).to.deep.equal([2, 6]);
+    map.set('c', '1234');
+    expect([map.get('a'), map.size, map.bytes]).to.deep.equal([undefined, 2, 7]);
+    map.set('b', '0123456789');
+    expect([map.get('b'), map.get('c'), map.bytes]).to.deep.equal([undefined, '1234', 5]);
+    map.delete('c');
+    expect([map.size, map.bytes]).to.deep.equal([0, 0]);
+  });
 });

@@ -24,6 +24,7 @@ function indexed(version: string | null = '1') {
     /** Whether the mirror is complete, and marks every message as a first contact. */
     isComplete: true,
     pagesRead: 0,
+    subject: 'One',
     show: (plain: Viewing, query: MailQuery = QUERY): Promise<ShownPage> => showPage({ ports }, plain, query),
   };
   const ports = {
@@ -34,7 +35,7 @@ function indexed(version: string | null = '1') {
           return Promise.resolve({ ...rest, messages: [], unchanged: true } as unknown as MailQueryAnswer);
         }
         rig.pagesRead += 1;
-        return Promise.resolve({ ...rest, messages: messages() } as unknown as MailQueryAnswer);
+        return Promise.resolve({ ...rest, messages: messages(rig.subject) } as unknown as MailQueryAnswer);
       },
     },
     mirrorVersions: {
@@ -45,11 +46,11 @@ function indexed(version: string | null = '1') {
   return rig;
 }
 
-const messages = (): readonly FetchedMessage[] => [
+const messages = (subject: string): readonly FetchedMessage[] => [
   {
     ref: { folder: { number: 1, path: 'INBOX' }, uidValidity: 1, uid: 1 },
     seen: false, flagged: false, answered: false, draft: false, keywords: [], size: 1,
-    receivedAt: new Date(0), sentAt: null, messageId: null, inReplyTo: null, references: [], subject: 'One',
+    receivedAt: new Date(0), sentAt: null, messageId: null, inReplyTo: null, references: [], subject,
     from: [], to: [], cc: [], bcc: [], replyTo: [], autoSubmitted: null, hasAttachments: false, attachments: [],
     threadRoot: null,
   },
@@ -111,6 +112,15 @@ describe('showPage', () => {
     }
     const { items } = await indexed().show(viewing({ view: 'ids' }));
     expect(items).to.deep.equal([{ id: 'msg_1' }]);
+  });
+
+  it('keeps no page of many bytes', async () => {
+    const rig = indexed();
+    rig.subject = 'x'.repeat(16 * 1_048_576);
+    for (const reads of [1, 2]) {
+      await rig.show(viewing());
+      expect(rig.pagesRead).to.equal(reads);
+    }
   });
 
   it('reads again until the mirror is complete and first contacts are known', async () => {
