@@ -1,7 +1,7 @@
 /** B1: `tools/call get_identity` through the whole stack, beside the official SDK's server, trivial tool. */
 import { generateKeyPairSync } from 'node:crypto';
 import jsonwebtoken from 'jsonwebtoken';
-import type { Figure } from './figures.ts';
+import { type Figure, ratio } from './figures.ts';
 import { type DemoFacts, endChild, runScript, startScript } from './processes.ts';
 
 interface Load {
@@ -46,8 +46,10 @@ export async function measureMcpCall(facts: DemoFacts): Promise<readonly Figure[
   return [
     { name: 'B1 gateway, calls/s', value: a.perSecond, unit: '/s' },
     { name: 'B1 official SDK server, calls/s', value: b.perSecond, unit: '/s' },
-    { name: 'B1 ratio', value: a.perSecond / b.perSecond, unit: '×', target: { atLeast: 2 } },
+    ratio('B1 gateway ÷ SDK server', a.perSecond / b.perSecond, 'more', { target: { atLeast: 2 } }),
     { name: 'B1 gateway p50', value: a.p50Ms, unit: 'ms' },
     { name: 'B1 gateway p99', value: a.p99Ms, unit: 'ms', target: { atMost: 15 } },
+    { name: 'B1 official SDK server, p99', value: b.p99Ms, unit: 'ms' },
+    ratio('B1 p99, gateway ÷ SDK server', a.p99Ms / b.p99Ms, 'less'),
   ];
 }

@@ -1,10 +1,10 @@
-/** B11: an archive requested, approved by a person and committed, and a raw ImapFlow MOVE, alternating. */
-import { moveAlternating, post } from './alternating-moves.ts';
-import { type Figure, percentile } from './figures.ts';
+/** B11: an archive requested, approved by a person and committed, beside a raw IMAP MOVE. */
+import type { OperationsJob } from './b3-actions.ts';
+import { countOf, measureBesideRaw, type Operation } from './beside-raw.ts';
+import { type Figure, took } from './figures.ts';
+import { withMessages } from './mail-site.ts';
 import type { DemoFacts } from './processes.ts';
-
-const ROUNDS = 200;
-const WARM_UP = 20;
+import { post } from './rest.ts';
 
 interface Reply {
   readonly approval: { readonly id: string; readonly status: string; readonly content_hash: string };
@@ -30,23 +30,23 @@ async function approvedArchive(facts: DemoFacts, session: string, id: string): P
     throw new Error(`the archive was not committed: ${JSON.stringify(done)}`);
 }
 
-export async function measureApproval(facts: DemoFacts): Promise<readonly Figure[]> {
+export async function measureApproval({
+  site,
+  gatewayPid,
+  idle,
+  rounds,
+}: OperationsJob): Promise<readonly Figure[]> {
+  const { facts } = site;
   const credentials = { email: facts.owner_email, password: facts.owner_password };
   const { session_token } = (await post(facts, 'auth/login', credentials)) as { session_token: string };
-  const moves = { word: 'Approved', total: ROUNDS + WARM_UP, folder: 'Archive' };
-  const { ours, theirs } = await moveAlternating(facts, moves, (id) =>
-    approvedArchive(facts, session_token, id),
-  );
-  const [warm, anchor] = [ours.slice(WARM_UP), theirs.slice(WARM_UP)];
-  return [
-    { name: 'B11 archive asked, approved, committed p50', value: percentile(warm, 0.5), unit: 'ms' },
-    { name: 'B11 archive asked, approved, committed p99', value: percentile(warm, 0.99), unit: 'ms' },
-    { name: 'B11 raw ImapFlow MOVE p50', value: percentile(anchor, 0.5), unit: 'ms' },
-    {
-      name: 'B11 added at p50',
-      value: percentile(warm, 0.5) - percentile(anchor, 0.5),
-      unit: 'ms',
-      target: { atMost: 15 },
-    },
-  ];
+  return await withMessages(site, { word: 'Approved', count: countOf(rounds) }, ({ ids, uids, raw }) => {
+    const operation: Operation = {
+      name: 'B11 archive with an approval',
+      anchor: 'IMAP MOVE',
+      added: { 'back to back': 15, 'one every 300 ms': 15 },
+      ours: (index) => took(() => approvedArchive(facts, session_token, ids[index] ?? '')),
+      theirs: (index) => took(() => raw.messageMove(String(uids[index]), 'Archive', { uid: true })),
+    };
+    return measureBesideRaw(gatewayPid, idle, operation, rounds);
+  });
 }

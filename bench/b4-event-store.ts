@@ -1,13 +1,14 @@
 /**
- * B4: durable appends and `$all` through the official client on the embedded node, at several sizes of the
- * log, compared with one connection that inserts rows into the same Postgres. One process, then two.
+ * B4: durable appends and `$all` through the official client on the embedded node, at several sizes of the log,
+ * compared with one connection that inserts rows into the same Postgres, or reads those of the log. One
+ * process, then two.
  */
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { measureSingleCommits } from './b4/postgres-anchor.ts';
+import { measureRowsRead, measureSingleCommits } from './b4/postgres-anchor.ts';
 import type { Measured, WorkerJob } from './b4/worker.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, median, ratio } from './figures.ts';
 import { onEachSize } from './log-databases.ts';
 import { endChild, runScript } from './processes.ts';
 
@@ -36,66 +37,77 @@ async function atSize(databaseUrl: string, size: number): Promise<Figure[]> {
     read: Math.min(size, MOST_READ),
   } as const;
   const apart: Measured[] = [];
-  const anchors: number[] = [];
-  // Anchor and appends take turns, so that both run under the same machine load.
+  const commits: number[] = [];
+  const reads: number[] = [];
+  // Anchors and appends take turns, so that both run under the same machine load.
   for (let round = 0; round < ROUNDS; round += 1) {
-    anchors.push(await measureSingleCommits(databaseUrl, COUNTS.anchor));
+    commits.push(await measureSingleCommits(databaseUrl, COUNTS.anchor));
+    reads.push(await measureRowsRead(databaseUrl, MOST_READ));
     apart.push(await work({ databaseUrl, nodeUrl, work: kind }));
   }
   const usedBytes = await residentBytes(child);
   await endChild(child);
   const together: Measured[] = [];
   for (let round = 0; round < ROUNDS; round += 1) together.push(await work({ databaseUrl, work: kind }));
-  return figuresOf(size, { together, apart, anchors, emptyBytes, usedBytes, grownSeconds });
+  return figuresOf(size, { together, apart, commits, reads, emptyBytes, usedBytes, grownSeconds });
 }
 
 interface Taken {
   readonly together: readonly Measured[];
   readonly apart: readonly Measured[];
-  readonly anchors: readonly number[];
+  /** Rows a second of the anchors. */
+  readonly commits: readonly number[];
+  readonly reads: readonly number[];
   readonly emptyBytes: number;
   readonly usedBytes: number;
   readonly grownSeconds: number;
 }
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-
 function figuresOf(size: number, taken: Taken): Figure[] {
   const name = (what: string): string => `B4 log of ${size.toLocaleString('en')}: ${what}`;
-  const anchor = median(taken.anchors);
-  const of = (measured: readonly Measured[], pick: (one: Measured) => number): number =>
-    median(measured.map(pick));
-  const together = of(taken.together, (one) => one.appendsPerSecond);
-  const rows = (mode: string, measured: readonly Measured[], isTarget: boolean): Figure[] => [
-    {
-      name: name(`append p50, ${mode}`),
-      value: of(measured, (one) => one.sequentialMs.p50),
-      unit: 'ms',
-      ...(isTarget ? { target: { atMost: 1.5 } } : {}),
-    },
-    { name: name(`append p99, ${mode}`), value: of(measured, (one) => one.sequentialMs.p99), unit: 'ms' },
-    {
-      name: name(`appends at 32 in flight, ${mode}`),
-      value: of(measured, (one) => one.appendsPerSecond),
-      unit: '/s',
-      ...(isTarget ? { target: { atLeast: 8_000 } } : {}),
-    },
-    {
-      name: name(`$all events, ${mode}`),
-      value: of(measured, (one) => one.readPerSecond),
-      unit: '/s',
-      ...(isTarget ? { target: { atLeast: 35_000 } } : {}),
-    },
-  ];
+  const commits = median(taken.commits);
+  const reads = median(taken.reads);
   return [
-    ...rows('one process', taken.together, true),
-    ...rows('two processes', taken.apart, false),
-    { name: name('one connection, rows committed'), value: anchor, unit: '/s' },
-    { name: name('appends at 32 in flight ÷ rows'), value: together / anchor, unit: '×' },
+    ...modeFigures((what) => name(`${what}, one process`), taken.together, { commits, reads }, TARGETS),
+    ...modeFigures((what) => name(`${what}, two processes`), taken.apart, { commits, reads }, {}),
+    { name: name('one connection, rows committed'), value: commits, unit: '/s' },
+    { name: name('one connection, rows read'), value: reads, unit: '/s' },
     { name: name('growth of the node'), value: (taken.usedBytes - taken.emptyBytes) / MIB, unit: 'MiB' },
     { name: name('memory of the node'), value: taken.usedBytes / MIB, unit: 'MiB' },
     { name: name('time to fill'), value: taken.grownSeconds, unit: 's' },
+  ];
+}
+
+type Targets = Partial<Record<'p50' | 'appends' | 'all', Pick<Figure, 'target'>>>;
+
+const TARGETS: Targets = {
+  p50: { target: { atMost: 1.5 } },
+  appends: { target: { atLeast: 8_000 } },
+  all: { target: { atLeast: 35_000 } },
+};
+
+/**
+ * Node and client in one process or in two, each figure beside its anchor: a commit, commits or reads of one
+ * connection.
+ */
+function modeFigures(
+  name: (what: string) => string,
+  measured: readonly Measured[],
+  { commits, reads }: { readonly commits: number; readonly reads: number },
+  targets: Targets,
+): Figure[] {
+  const of = (pick: (one: Measured) => number): number => median(measured.map(pick));
+  const p50 = of((one) => one.sequentialMs.p50);
+  const appends = of((one) => one.appendsPerSecond);
+  const all = of((one) => one.readPerSecond);
+  return [
+    { name: name('append p50'), value: p50, unit: 'ms', ...targets.p50 },
+    { name: name('append p99'), value: of((one) => one.sequentialMs.p99), unit: 'ms' },
+    ratio(name('append p50 ÷ one commit'), (p50 * commits) / 1_000, 'less'),
+    { name: name('appends at 32 in flight'), value: appends, unit: '/s', ...targets.appends },
+    ratio(name('appends at 32 in flight ÷ rows committed'), appends / commits, 'more'),
+    { name: name('$all events'), value: all, unit: '/s', ...targets.all },
+    ratio(name('$all events ÷ rows read'), all / reads, 'more'),
   ];
 }
 

@@ -1,13 +1,13 @@
 /**
- * B5: store → client → projector → Postgres, at several sizes of the log: one model alone, and all of them
- * from one subscription; and B14: what of it the sealing of the audit trails takes. The anchor drains the same subscription without applying anything. Node, Postgres
- * and projector are separate processes.
+ * B5: store → client → projector → Postgres, at several sizes of the log: one model alone, and all of them from
+ * one subscription; and B14: what of it the sealing of the audit trails takes. The anchor drains the same
+ * subscription without applying anything. Node, Postgres and projector are separate processes.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { READ_MODELS } from '../infra/projector/read-models.ts';
 import type { Measured, WorkerJob } from './b5/worker.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, ratio } from './figures.ts';
 import { onEachSize } from './log-databases.ts';
 import { endChild, runScript } from './processes.ts';
 
@@ -57,6 +57,11 @@ async function atSize(databaseUrl: string, size: number): Promise<Figure[]> {
         unit: 's',
         ...(size === MILLION ? { target: { atMost: 15 } } : {}),
       },
+      ratio(
+        `B14 lines, leaves and trees of ${size.toLocaleString('en')} events ÷ draining them`,
+        sealSeconds / anchor.readSeconds,
+        'less',
+      ),
       { name: `${title}: $all drained, nothing applied`, value: size / anchor.readSeconds, unit: '/s' },
       ...figures,
       { name: `${title}: memory while only draining`, value: anchor.peakBytes / MIB, unit: 'MiB' },
@@ -82,7 +87,7 @@ function figuresOf(
       unit: '/s',
       ...(hasTarget ? { target: { atLeast: 15_000 } } : {}),
     },
-    { name: title('÷ drained'), value: anchor.readSeconds / measured.readSeconds, unit: '×' },
+    ratio(title('÷ drained'), anchor.readSeconds / measured.readSeconds, 'more'),
     {
       name: title('rebuild'),
       value: measured.totalSeconds,

@@ -1,9 +1,15 @@
-/** B8: 25 downloads and 25 uploads of 25 MiB at once, and the gateway's memory meanwhile. */
+/**
+ * B8: 25 downloads and 25 uploads of 25 MiB at once, and the gateway's memory meanwhile, beside raw IMAP and a
+ * bare HTTP server.
+ */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ImapFlow } from 'imapflow';
-import type { Figure } from './figures.ts';
+import { type Figure, ratio } from './figures.ts';
+import { openRaw } from './mail-site.ts';
 import type { DemoFacts } from './processes.ts';
 
 const AT_ONCE = 25;
@@ -12,6 +18,7 @@ const LOOK_EVERY_MS = 25;
 /** A tenth of a second apart: a busy machine is slow with 35 MB. */
 const ARRIVAL_LOOKS = 600;
 const MIB = 1024 * 1024;
+const RAW_TIMES = 3;
 
 /** Memory of the serving process, without its Postgres, in MiB. */
 function residentMiB(pid: number): number {
@@ -36,10 +43,7 @@ const request = async (facts: DemoFacts, method: string, path: string, body?: un
 
 /** Puts a message with one file into the inbox and returns the path of that file. */
 async function attachedFile(facts: DemoFacts): Promise<string> {
-  const { host, port, user, password } = facts.imap;
-  const auth = { user, pass: password };
-  const client = new ImapFlow({ host, port, secure: false, auth, logger: false, disableAutoIdle: true });
-  await client.connect();
+  const client = await openRaw(facts.imap);
   const lines = randomBytes(FILE_BYTES).toString('base64').replaceAll(/.{76}/g, '$&\r\n');
   const head =
     'From: bench@example.com\r\nSubject: B8\r\nMIME-Version: 1.0\r\nContent-Type: application/zip; name=b8.zip\r\n';
@@ -62,6 +66,44 @@ async function download(facts: DemoFacts, path: string): Promise<void> {
   let length = 0;
   for await (const piece of body ?? []) length += (piece as Uint8Array).length;
   if (length !== FILE_BYTES) throw new Error(`a download had ${String(length)} bytes`);
+}
+
+/** MiB a second of one raw client that fetches the same file as it is stored, in base64, some times. */
+async function rawDownloads(facts: DemoFacts): Promise<number> {
+  const client = await openRaw(facts.imap);
+  try {
+    await client.mailboxOpen('INBOX', { readOnly: true });
+    const found = await client.search({ larger: FILE_BYTES }, { uid: true });
+    const uid = String(Array.isArray(found) ? found[0] : undefined);
+    const begin = performance.now();
+    for (let n = 0; n < RAW_TIMES; n += 1) {
+      const message = await client.fetchOne(uid, { bodyParts: ['1'] }, { uid: true });
+      const bytes = message && message.bodyParts?.get('1')?.length;
+      if (!bytes || bytes < FILE_BYTES) throw new Error('the raw download was short');
+    }
+    return (RAW_TIMES * FILE_BYTES) / MIB / ((performance.now() - begin) / 1_000);
+  } finally {
+    await client.logout();
+  }
+}
+
+/** MiB a second of the same uploads to a server that only reads them, in this process. */
+async function bareUploads(file: Uint8Array<ArrayBuffer>): Promise<number> {
+  const server = createServer((incoming, answer) => {
+    incoming.resume().once('end', () => answer.end());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`;
+  const begin = performance.now();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      await (await fetch(url, { method: 'POST', body: new Blob([file]) })).arrayBuffer();
+    }),
+  );
+  const perSecond = (AT_ONCE * FILE_BYTES) / MIB / ((performance.now() - begin) / 1_000);
+  server.closeAllConnections();
+  server.close();
+  return perSecond;
 }
 
 /** Runs `work` on all at once; returns the memory added and the time taken. */
@@ -96,11 +138,17 @@ export async function measureAttachments(facts: DemoFacts, gatewayPid: number): 
   await upload();
   const down = await growth(gatewayPid, () => download(facts, path));
   const up = await growth(gatewayPid, upload);
+  const rawDown = await rawDownloads(facts);
+  const bareUp = await bareUploads(file);
   const rate = (ms: number): number => (AT_ONCE * FILE_BYTES) / MIB / (ms / 1_000);
   return [
     { name: 'B8 RSS growth, 25 downloads', value: down.mib, unit: 'MiB', target: { atMost: 64 } },
     { name: 'B8 downloads', value: rate(down.ms), unit: 'MiB/s' },
+    { name: 'B8 raw IMAP FETCH on one connection', value: rawDown, unit: 'MiB/s' },
+    ratio('B8 downloads ÷ raw', rate(down.ms) / rawDown, 'more'),
     { name: 'B8 RSS growth, 25 uploads', value: up.mib, unit: 'MiB', target: { atMost: 64 } },
     { name: 'B8 uploads', value: rate(up.ms), unit: 'MiB/s' },
+    { name: 'B8 uploads to a bare HTTP server', value: bareUp, unit: 'MiB/s' },
+    ratio('B8 uploads ÷ bare', rate(up.ms) / bareUp, 'more'),
   ];
 }

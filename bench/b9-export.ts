@@ -1,7 +1,10 @@
-/** B9: lines of a trail that are exported in a second, the CPU that they cost, and how much the memory of the process grows meanwhile. */
+/**
+ * B9: lines of a trail that are exported in a second, the CPU that they cost, and how much the memory of the
+ * process grows meanwhile.
+ */
 import type { MeasuredExport } from './b9/export-worker.ts';
 import { startNode } from './b5-projector.ts';
-import type { Figure } from './figures.ts';
+import { type Figure, ratio } from './figures.ts';
 import { onEachSize } from './log-databases.ts';
 import { endChild, runScript, startOptions } from './processes.ts';
 
@@ -41,13 +44,15 @@ function runAsGateway(file: string, args: readonly string[]): Promise<string> {
 
 function figuresOf(
   mode: string,
-  { lines, seconds, cpuSeconds, grownBytes }: MeasuredExport,
+  { lines, seconds, cpuSeconds, grownBytes, bareSeconds }: MeasuredExport,
 ): readonly Figure[] {
   const cpuOf = (ofSeconds: number) => ({ value: (ofSeconds * 1_000_000) / lines, unit: 'ms/1,000 lines' });
   const name = `B9 export of ${lines.toLocaleString('en')} lines, ${mode}`;
   const rate = { name, value: lines / seconds, unit: 'lines/s' };
   return [
     lines < TARGET_FROM ? rate : { ...rate, target: { atLeast: 20_000 } },
+    { name: `${name}, rows read bare`, value: lines / bareSeconds, unit: 'lines/s' },
+    ratio(`${name} ÷ bare`, bareSeconds / seconds, 'more'),
     { name: `${name}, CPU of the gateway`, ...cpuOf(cpuSeconds.gateway) },
     { name: `${name}, CPU of Postgres`, ...cpuOf(cpuSeconds.postgres) },
     { name: `${name}, memory`, value: grownBytes / MIB, unit: 'MiB', target: { atMost: 64 } },

@@ -58,16 +58,23 @@ interface Mailbox {
   readonly sync: { readonly indexed: number; readonly total: number };
 }
 
-/** Adds the mailbox to the gateway; returns its id once that many messages are mirrored, else throws. */
-export async function addIndexed(facts: DemoFacts, imap: DemoFacts['imap'], size: number): Promise<string> {
+/**
+ * Adds the mailbox to the gateway; returns its id once that many messages are mirrored, else throws. Without
+ * `smtpPort` it cannot send.
+ */
+export async function addIndexed(
+  facts: DemoFacts,
+  imap: DemoFacts['imap'],
+  size: number,
+  smtpPort: number = imap.port,
+): Promise<string> {
   const { host, port, user, password } = imap;
-  const server = { host, port, security: 'none' };
   // Connections that the gateway closed while files were being written are noticed only now.
   await sleep(LOOK_EVERY_MS);
   const { id } = await call(facts, 'POST', '', {
     email: user,
-    imap: server,
-    smtp: server,
+    imap: { host, port, security: 'none' },
+    smtp: { host, port: smtpPort, security: 'none' },
     auth: { type: 'password', username: user, password },
   });
   for (const until = performance.now() + FILL_WITHIN_MS; performance.now() < until;) {

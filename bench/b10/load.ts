@@ -1,33 +1,68 @@
-/** A closed-loop load of one GET, in its own process; prints rate and latencies as JSON. */
+/**
+ * A closed-loop load of one GET, or of POSTs that each name another time, in its own process; prints rate and
+ * latencies as JSON.
+ */
 import http from 'node:http';
+import { percentile } from '../figures.ts';
 
-interface Job {
+export interface Job {
   readonly url: string;
   readonly token: string;
+  /** In each page. */
   readonly items: number;
   readonly inFlight: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
+  /** Null = a GET. `$time` in `before` is another instant each time. */
+  readonly bodies: { readonly before: object; readonly firstMs: number; readonly lastMs: number } | null;
 }
+
+export interface Load {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
 const job = JSON.parse(process.argv[2] ?? '{}') as Job;
 const agent = new http.Agent({ keepAlive: true, maxSockets: job.inFlight });
-const headers = { authorization: `Bearer ${job.token}`, accept: 'application/json' };
 
-const get = (): Promise<Buffer> =>
+/**
+ * A multiplicative step over a prime visits far apart instants, none twice: no two pages are alike, and none
+ * follows another.
+ */
+const [STEP, PRIME] = [7_368_787, 15_485_863];
+let asked = 0;
+
+function nextBody(): string | null {
+  if (job.bodies === null) return null;
+  const { before, firstMs, lastMs } = job.bodies;
+  asked += 1;
+  const share = ((asked * STEP) % PRIME) / PRIME;
+  const time = new Date(Math.round(firstMs + share * (lastMs - firstMs))).toISOString();
+  return JSON.stringify(before).replace('$time', time);
+}
+
+const ask = (): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const request = http.request(job.url, { agent, headers }, (response) => {
+    const body = nextBody();
+    const headers = { authorization: `Bearer ${job.token}`, accept: 'application/json' };
+    const options =
+      body === null
+        ? { agent, headers }
+        : { agent, method: 'POST', headers: { ...headers, 'content-type': 'application/json' } };
+    const request = http.request(job.url, options, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () => {
-        const body = Buffer.concat(chunks);
-        if (response.statusCode === 200) resolve(body);
-        else reject(new Error(`HTTP ${String(response.statusCode)}: ${body.toString().slice(0, 200)}`));
+        const answer = Buffer.concat(chunks);
+        if (response.statusCode === 200) resolve(answer);
+        else reject(new Error(`HTTP ${String(response.statusCode)}: ${answer.toString().slice(0, 200)}`));
       });
     });
-    request.on('error', reject).end();
+    request.on('error', reject).end(body ?? undefined);
   });
 
-const first = JSON.parse((await get()).toString()) as { readonly items: readonly unknown[] };
+const first = JSON.parse((await ask()).toString()) as { readonly items: readonly unknown[] };
 if (first.items.length !== job.items) throw new Error(`a page of ${String(first.items.length)}`);
 
 const started = performance.now();
@@ -37,13 +72,15 @@ async function worker(): Promise<void> {
   for (;;) {
     const begin = performance.now();
     if (begin - started > job.warmUpMs + job.measureMs) return;
-    await get();
+    await ask();
     if (begin - started > job.warmUpMs) latencies.push(performance.now() - begin);
   }
 }
 await Promise.all(Array.from({ length: job.inFlight }, worker));
-latencies.sort((a, b) => a - b);
-const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-const perSecond = latencies.length / (job.measureMs / 1_000);
-process.stdout.write(JSON.stringify({ perSecond, p50Ms: at(0.5), p99Ms: at(0.99) }));
+const load: Load = {
+  perSecond: latencies.length / (job.measureMs / 1_000),
+  p50Ms: percentile(latencies, 0.5),
+  p99Ms: percentile(latencies, 0.99),
+};
+process.stdout.write(JSON.stringify(load));
 agent.destroy();

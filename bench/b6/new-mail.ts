@@ -1,6 +1,6 @@
 /**
- * B6: from the moment the mail server tells the gateway of a new mail to the arrival of its webhook: on a Dovecot, and mail after mail on
- * a server that does not gather news.
+ * B6: from the moment the mail server tells the gateway of a new mail to the arrival of its webhook: on a
+ * Dovecot, and mail after mail on a server that does not gather news.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { type Figure, percentile } from '../figures.ts';
 import { type DemoFacts, endChild, startScript } from '../processes.ts';
 import { openIdleLine } from './idle-line.ts';
 
-const MAILS = 60;
+const MAILS = 40;
 const WARM_UP = 10;
 /** The next mail follows while the gateway is busy with the one before, or when it is idle again. */
 const [SOON_MS, LATER_MS] = [20, 400];
