@@ -8,6 +8,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../infra/platform/reserved-port.ts';
 import { secondsOf } from './cpu-time.ts';
 import { withDovecot } from './dovecot-mailbox.ts';
 import { type Figure, median, ratio } from './figures.ts';
@@ -15,7 +16,6 @@ import type { BareClients } from './idle-anchor.ts';
 import { openRaw } from './mail-site.ts';
 import { type DemoFacts, endChild, runScript, startDemo } from './processes.ts';
 
-const PORT = 38_087;
 const PASSWORD = 'idle-away-7';
 const ADD_AT_ONCE = 6;
 const CONNECT_WITHIN_MS = 15 * 60_000;
@@ -44,7 +44,8 @@ export async function measureIdle(mailboxes: number): Promise<readonly Figure[]>
 }
 
 async function measureOn(port: number, dataDir: string, mailboxes: number): Promise<readonly Figure[]> {
-  let { child, facts } = await startDemo(dataDir, PORT);
+  const gatewayPort = await freePort();
+  let { child, facts } = await startDemo(dataDir, gatewayPort);
   try {
     await sleep(SETTLE_MS);
     const baseKiB = rssKiB(child);
@@ -54,7 +55,7 @@ async function measureOn(port: number, dataDir: string, mailboxes: number): Prom
     await endChild(child);
     // The second start only connects and idles.
     const begin = performance.now();
-    ({ child, facts } = await startDemo(dataDir, PORT));
+    ({ child, facts } = await startDemo(dataDir, gatewayPort));
     await connected(port, mailboxes);
     const connectSeconds = (performance.now() - begin) / 1_000;
     await sleep(SETTLE_MS);

@@ -5,6 +5,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../infra/platform/reserved-port.ts';
 import type { Result } from './baseline.ts';
 import { idleCpu } from './beside-raw.ts';
 import type { Bench, Stage } from './benches.ts';
@@ -12,8 +13,6 @@ import type { Figure } from './figures.ts';
 import { withLargeMailboxes } from './large-mailbox.ts';
 import { onMailSite } from './mail-site.ts';
 import { endChild, startDemo } from './processes.ts';
-
-const PORT = 38_080;
 
 /** Says what is done, and how long it took. */
 type Say = (line: string) => void;
@@ -112,7 +111,7 @@ async function onDemo(work: (stage: Stage) => Promise<void>): Promise<void> {
   // Under root, Postgres runs as another account, which must be able to enter.
   chmodSync(dataDir, 0o755);
   try {
-    const demo = await startDemo(dataDir, PORT);
+    const demo = await startDemo(dataDir, await freePort());
     try {
       await work({ facts: demo.facts, pid: demo.child.pid ?? 0, dataDir });
     } finally {
