@@ -47,7 +47,11 @@ const ofMailbox = {
   resource: ({ mailbox_id }: { readonly mailbox_id: string }) => mailboxOf(mailbox_id),
 };
 
-const KINDS_OF_OWNERS: Readonly<Record<string, string>> = { usr_: 'user', mbx_: 'mailbox' };
+const KINDS_OF_OWNERS: Readonly<Record<string, string>> = {
+  usr_: 'user',
+  agt_: 'agent',
+  mbx_: 'mailbox',
+};
 
 type AuditRules = { readonly [E in AnyEvent as E['type']]: AuditRule<E> };
 

@@ -38,6 +38,11 @@ export function keysOf(
         { kind: 'person', id },
         { kind: 'sessions', id },
       ];
+    case 'agent':
+      return [
+        { kind: 'agent', id },
+        { kind: 'agentOwners', id },
+      ];
     case 'session':
       return isSessionFact(fact) ? [{ kind: 'sessions', id: fact.data.user_id }] : [];
     case 'mailbox':
@@ -55,7 +60,6 @@ export function keysOf(
 /** Streams of one entity, which has the stream's id. */
 const ONE_ENTITY: ReadonlySet<string> = new Set<EntityKind>([
   'invite',
-  'agent',
   'token',
   'oauthGrant',
   'oauthClient',

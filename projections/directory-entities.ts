@@ -13,7 +13,7 @@ import type {
   PolicyEntry,
   TokenEntry,
 } from '../commands/ports/directory.ts';
-import type { LegalHoldEntry } from '../commands/ports/legal-holds.ts';
+import type { AgentOwnersEntry, LegalHoldEntry } from '../commands/ports/legal-holds.ts';
 import type { ProjectedEvent } from './projection.ts';
 
 /** Streams whose events make up the directory. */
@@ -37,6 +37,7 @@ export interface EntityTypes {
   member: MemberEntry;
   invite: InviteEntry;
   agent: AgentEntry;
+  agentOwners: AgentOwnersEntry;
   token: TokenEntry;
   oauthGrant: OAuthGrantEntry;
   oauthClient: OAuthClientEntry;

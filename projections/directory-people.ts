@@ -188,7 +188,11 @@ export function agentChanges(
   { fact, position }: DirectoryEvent,
   lookUp: LookUp,
 ): DirectoryChange {
-  if (fact.type === 'AgentCreated') return put({ kind: 'agent', value: created(id, fact, String(position)) });
+  if (fact.type === 'AgentCreated') {
+    const value = created(id, fact, String(position));
+    const owners = { id, orgId: value.orgId, ownerIds: [value.ownerId] };
+    return put({ kind: 'agent', value }, { kind: 'agentOwners', value: owners });
+  }
   if (fact.type === 'AgentDeleted') return { put: [], remove: [{ kind: 'agent', id }] };
   const before = lookUp('agent', id);
   if (fact.type !== 'AgentChanged' || !before) return NOTHING;
@@ -198,7 +202,10 @@ export function agentChanges(
     ownedSince: String(position),
     ownedAt: fact.meta.occurred_at,
   };
-  return put({ kind: 'agent', value: { ...before, name, ...handedOver, version: before.version + 1 } });
+  const value = { ...before, name, ...handedOver, version: before.version + 1 };
+  if (owner_id === undefined) return put({ kind: 'agent', value });
+  const ownerIds = [...(lookUp('agentOwners', id)?.ownerIds ?? [before.ownerId]), owner_id];
+  return put({ kind: 'agent', value }, { kind: 'agentOwners', value: { id, orgId: before.orgId, ownerIds } });
 }
 
 const created = (id: string, { data, meta }: FactOf<'AgentCreated'>, since: string): AgentEntry => ({

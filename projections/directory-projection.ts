@@ -59,7 +59,7 @@ class Entities {
 
 export const directory: Projection = {
   name: 'directory',
-  version: 7,
+  version: 8,
   tables: ['directory'],
   create: (tableOf) => [
     `create table ${tableOf('directory')} (kind text not null, id text not null, body json not null, primary key (kind, id))`,

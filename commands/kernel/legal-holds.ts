@@ -29,7 +29,7 @@ export type Loss =
       readonly startedBy: readonly string[];
     };
 
-type Held = Pick<DirectoryState, 'legalHolds' | 'agents' | 'mailboxes'>;
+type Held = Pick<DirectoryState, 'legalHolds' | 'agentOwners' | 'mailboxes'>;
 type Target = LegalHoldEntry['targets'][number];
 
 /** Holds that count, of every organisation. */
@@ -66,15 +66,18 @@ interface Started {
   readonly startedBy: readonly (string | null)[];
 }
 
-/** True for drafts in the organisation of the hold that the person started, or an agent of theirs. */
+/** The organisation of a hold that could not be read: any. */
+const UNREAD = '';
+
+/** True for drafts in the organisation of the hold that the person started, or an agent that is or was theirs. */
 const isByPerson = (
-  { mailboxes, agents }: Held,
+  { mailboxes, agentOwners }: Held,
   orgId: string,
   { mailboxId, startedBy }: Started,
   { id }: Target,
 ): boolean =>
-  mailboxes.get(mailboxId ?? '')?.orgId === orgId &&
-  startedBy.some((by) => by !== null && (agents.get(by)?.ownerId ?? by) === id);
+  [UNREAD, mailboxes.get(mailboxId ?? '')?.orgId].includes(orgId) &&
+  startedBy.some((by) => by !== null && (by === id || agentOwners.get(by)?.ownerIds.includes(id) === true));
 
 type Known = Pick<Directory, 'isCurrent' | 'state'>;
 
@@ -141,12 +144,19 @@ export function heldContent(state: Held): HeldContent | null {
   const idsOf = (type: Target['type']): readonly string[] =>
     targets.flatMap((target) => (target.type === type ? [target.id] : []));
   const people = new Set(
-    targets.flatMap(({ type, orgId, id }) => (type === 'person' ? [`${orgId}/${id}`] : [])),
+    targets.flatMap(({ type, orgId, id }) =>
+      type === 'person' ? organisationsOf(state, orgId).map((each) => `${each}/${id}`) : [],
+    ),
   );
-  const theirs = [...state.agents.values()].filter(({ orgId, ownerId }) => people.has(`${orgId}/${ownerId}`));
+  const theirs = [...state.agentOwners.values()].filter(({ orgId, ownerIds }) =>
+    ownerIds.some((ownerId) => people.has(`${orgId}/${ownerId}`)),
+  );
   return {
     mailboxIds: idsOf('mailbox'),
     draftIds: [...idsOf('draft'), ...targets.flatMap(({ draftId }) => draftId ?? [])],
     startedBy: [...people, ...theirs.map(({ orgId, id }) => `${orgId}/${id}`)],
   };
 }
+
+const organisationsOf = ({ mailboxes }: Held, orgId: string): readonly string[] =>
+  orgId === UNREAD ? [...new Set([...mailboxes.values()].map((each) => each.orgId))] : [orgId];

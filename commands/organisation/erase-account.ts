@@ -1,5 +1,6 @@
 /**
- * Erases an account: the person leaves every organisation, loses every credential, and the key of all that was sealed for them.
+ * Erases an account: the person leaves every organisation, loses every credential, and the keys of all that was sealed for them and
+ * their agents.
  * The trail stays. Each step adds nothing when it was done before, so the sweeper resumes an interrupted erasure.
  */
 import {
@@ -15,16 +16,17 @@ import { endSessions, openSessionsOf } from '../accounts/session.ts';
 import { type Author, decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { recordKeyErasure } from '../kernel/personal-data.ts';
-import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
 import { allMembershipsOf } from '../kernel/membership.ts';
-import type { MemberEntry } from '../ports/directory.ts';
+import type { AgentEntry, MemberEntry } from '../ports/directory.ts';
 import type { Ports } from '../ports/ports.ts';
+import type { OwnedAgent } from '../ports/trails.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import type { Position } from '../values/position.ts';
 import { endConnections } from '../oauth/connections.ts';
-import { agent, deleteAgent } from './agent.ts';
+import { agent, deleteAgent, deleteLeftAgent } from './agent.ts';
 import { organisation, type OrganisationState, removeMember } from './organisation.ts';
 import { forgetToken, token } from './token.ts';
 
@@ -98,9 +100,17 @@ async function resumeErasure(ports: ErasurePorts, author: Author, userId: string
     // The key is the last to go: once it is gone, a hold keeps nothing, and the trails are still to be told.
     if (!(await ports.personal.isErased(userId))) {
       assertNotHeld(ports.directory, { kind: 'account', userId });
+      const agents = agentsOwnedBy(ports, userId);
       await leaveAll(ports, author, userId);
       await endCredentials(ports, author, userId);
-      await forgetPerson(ports, author, { userId, lease });
+      const assertFree = (): void => {
+        lease.assertHeld();
+        assertNotHeld(ports.directory, { kind: 'account', userId });
+      };
+      const orgIds = await toldOf(ports, userId, state.toldOrgIds);
+      const known = await ports.trails.agentsOf(userId, orgIds);
+      await forgetAgents(ports, author, { userId, agents: [...agents, ...known], assertFree });
+      await forgetPerson(ports, author, { userId, assertFree });
     }
     return await endAccount(ports, author, userId, state.toldOrgIds);
   } finally {
@@ -160,10 +170,13 @@ function lastOwner({ directory: { state } }: ErasurePorts, orgIds: readonly stri
   );
 }
 
+const agentsOwnedBy = ({ directory }: ErasurePorts, userId: string): readonly AgentEntry[] =>
+  [...directory.state.agents.values()].filter(({ ownerId }) => ownerId === userId);
+
 /** Agents, tokens and sessions, in every organisation. They count no longer since the erasure began. */
 async function endCredentials(ports: ErasurePorts, author: Author, userId: string): Promise<void> {
   const { state } = ports.directory;
-  const agents = [...state.agents.values()].filter(({ ownerId }) => ownerId === userId);
+  const agents = agentsOwnedBy(ports, userId);
   const principals = new Set([userId, ...agents.map(({ id }) => id)]);
   for (const { id, orgId, principalId } of state.tokens.values()) {
     if (!principals.has(principalId)) continue;
@@ -176,16 +189,41 @@ async function endCredentials(ports: ErasurePorts, author: Author, userId: strin
   await endSessions(ports, author, openSessionsOf(ports.directory, userId), 'account_erased');
 }
 
+interface Forgotten {
+  readonly userId: string;
+  /** Throws once another process may erase, or a hold forbids it. */
+  readonly assertFree: () => void;
+}
+
+/**
+ * The keys of the agents that ended with the person, or before: where their requests came from tells where the person was. One
+ * that has another owner by now keeps its key. All of it comes before the person's key, so an interrupted erasure does it again.
+ */
+async function forgetAgents(
+  ports: ErasurePorts,
+  author: Author,
+  { userId, agents, assertFree }: Forgotten & { readonly agents: readonly OwnedAgent[] },
+): Promise<void> {
+  const each = new Map(agents.map(({ id, orgId }) => [id, orgId]));
+  for (const [id, orgId] of each) {
+    const within = { ...author, orgId };
+    const { state } = await decideAndAppend(ports, within, agent, {
+      id,
+      decide: (found) => deleteLeftAgent(found, userId),
+    });
+    if (state.ownerId !== userId) continue;
+    assertFree();
+    await ports.personal.erase(id);
+    await recordKeyErasure(ports, within, { ownerId: id, basis: 'account_erased', orgIds: [orgId] });
+  }
+}
+
 /** The key of what was sealed for the person is the last to go. */
 async function forgetPerson(
   ports: ErasurePorts,
   author: Author,
-  { userId, lease }: { readonly userId: string; readonly lease: HeldLease },
+  { userId, assertFree }: Forgotten,
 ): Promise<void> {
-  const assertFree = (): void => {
-    lease.assertHeld();
-    assertNotHeld(ports.directory, { kind: 'account', userId });
-  };
   assertFree();
   const email = ports.directory.state.people.get(userId)?.email ?? '';
   // It cannot be read any longer after an interruption between the last two steps; then it was released and told before.
@@ -222,6 +260,13 @@ async function endAccount(
   return position;
 }
 
+/** The organisations that are told; an older version did not note them. */
+const toldOf = async (
+  { trails }: Pick<ErasurePorts, 'trails'>,
+  userId: string,
+  noted: readonly string[] | null,
+): Promise<readonly string[]> => noted ?? (await trails.organisationsOf(userId));
+
 /** The person's own trail comes last. */
 async function tellTrails(
   ports: Pick<ErasurePorts, 'events' | 'ids' | 'clock' | 'trails'>,
@@ -229,7 +274,7 @@ async function tellTrails(
   userId: string,
   toldOrgIds: readonly string[] | null,
 ): Promise<void> {
-  const orgIds = toldOrgIds ?? (await ports.trails.organisationsOf(userId));
+  const orgIds = await toldOf(ports, userId, toldOrgIds);
   const erasure = { ownerId: userId, basis: 'account_erased', orgIds: [...orgIds, null] } as const;
   await recordKeyErasure(ports, author, erasure);
 }

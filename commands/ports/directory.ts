@@ -1,9 +1,8 @@
 /**
- * The rights as this process knows them: an in-memory copy of `read.directory`, kept up to date by the
- * process's own subscription (docs/architecture.md#rights). Every request reads it; a token's claims are
- * never used.
+ * The rights as this process knows them: an in-memory copy of `read.directory`, kept up to date by the process's own
+ * subscription (docs/architecture.md#rights). Every request reads it; a token's claims are never used.
  */
-import type { LegalHoldEntry } from './legal-holds.ts';
+import type { AgentOwnersEntry, LegalHoldEntry } from './legal-holds.ts';
 import type { HostSettings } from './mail-port.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 import type { Policy } from '../values/policy-document.ts';
@@ -261,6 +260,7 @@ export interface DirectoryState {
   readonly orgIdsByUser: ReadonlyMap<string, ReadonlySet<string>>;
   readonly invites: ReadonlyMap<string, InviteEntry>;
   readonly agents: ReadonlyMap<string, AgentEntry>;
+  readonly agentOwners: ReadonlyMap<string, AgentOwnersEntry>;
   readonly tokens: ReadonlyMap<string, TokenEntry>;
   readonly tokenIdByHash: ReadonlyMap<string, string>;
   readonly oauthGrants: ReadonlyMap<string, OAuthGrantEntry>;

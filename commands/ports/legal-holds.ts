@@ -35,3 +35,12 @@ export interface LegalHoldEntry {
   /** People and mailboxes whose erasure waits for it, or did. */
   readonly postponed: readonly string[];
 }
+
+/** Stays when the agent is deleted: a legal hold on a person is also about what their agents made. */
+export interface AgentOwnersEntry {
+  /** Of the agent. */
+  readonly id: string;
+  readonly orgId: string;
+  /** Everybody who owned it, the last one last. */
+  readonly ownerIds: readonly string[];
+}

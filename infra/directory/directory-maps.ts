@@ -19,6 +19,7 @@ export class DirectoryMaps {
   readonly #orgIdsByUser = new Map<string, Set<string>>();
   readonly #invites = new Map<string, DirectoryStateValue<'invites'>>();
   readonly #agents = new Map<string, DirectoryStateValue<'agents'>>();
+  readonly #agentOwners = new Map<string, DirectoryStateValue<'agentOwners'>>();
   readonly #tokens = new Map<string, TokenEntry>();
   readonly #oauthGrants = new Map<string, DirectoryStateValue<'oauthGrants'>>();
   readonly #oauthClients = new Map<string, DirectoryStateValue<'oauthClients'>>();
@@ -42,6 +43,7 @@ export class DirectoryMaps {
     orgIdsByUser: this.#orgIdsByUser,
     invites: this.#invites,
     agents: this.#agents,
+    agentOwners: this.#agentOwners,
     tokens: this.#tokens,
     oauthGrants: this.#oauthGrants,
     oauthClients: this.#oauthClients,
@@ -111,6 +113,7 @@ export class DirectoryMaps {
       member: this.#members,
       invite: this.#invites,
       agent: this.#agents,
+      agentOwners: this.#agentOwners,
       token: this.#tokens,
       oauthGrant: this.#oauthGrants,
       oauthClient: this.#oauthClients,

@@ -29,7 +29,7 @@ export interface DirectoryHolding extends Directory {
 /** `known`: what else is in it. */
 export function directoryHolding(known: Partial<Directory['state']> = {}): DirectoryHolding {
   const holds = new Map<string, LegalHoldEntry>();
-  const state = { legalHolds: holds, agents: new Map(), mailboxes: new Map(), ...known };
+  const state = { legalHolds: holds, agentOwners: new Map(), mailboxes: new Map(), ...known };
   const directory: DirectoryHolding = {
     holds,
     hold: (...entries) => {

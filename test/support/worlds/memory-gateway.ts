@@ -7,6 +7,7 @@ import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
 import type { ChangeAttribution } from '../../../commands/ports/change-attribution.ts';
+import type { OwnedAgent } from '../../../commands/ports/trails.ts';
 import { EventMetadata } from '../../../commands/values/event.ts';
 import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
 import type { Leases, PersonalData, Ports, SealedReader } from '../../../commands/ports/ports.ts';
@@ -162,6 +163,15 @@ export function memoryPorts() {
   const secrets = new MemorySecrets();
   const mail = new FakeMailPort();
   const submission = new FakeSubmission();
+/** The agents of any owner at any time: a command asks for the present one itself. */
+const agentsIn = ({ all }: MemoryEventStore, userId: string): readonly OwnedAgent[] =>
+  all
+    .filter(({ streamName, data }) => streamName.startsWith('agent-') && data['owner_id'] === userId)
+    .map(({ streamName, metadata }) => ({
+      id: streamName.slice('agent-'.length),
+      orgId: EventMetadata.parse(metadata).org_id ?? '',
+    }));
+
   const sql = new ScriptedSql();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
@@ -200,7 +210,10 @@ export function memoryPorts() {
     changeAttribution: silentEchoes,
     mirrorVersions: noCopies,
     contacts: { writtenTo: () => Promise.resolve(new Set()) },
-    trails: { organisationsOf: (userId) => Promise.resolve(organisationsOf(events, userId)) },
+    trails: {
+      organisationsOf: (userId) => Promise.resolve(organisationsOf(events, userId)),
+      agentsOf: (userId) => Promise.resolve(agentsIn(events, userId)),
+    },
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },

@@ -7,6 +7,7 @@ import { randomKey } from '../../../support/samples/random-key.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
+import { textOf } from '../../../../commands/ports/statement.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -100,7 +101,7 @@ describe('personal data', function () {
     const slow: Sql = {
       query: async (text, parameters) => {
         const rows = await sql.query(text, parameters);
-        if (text.startsWith('select')) await late.promise;
+        if (textOf(text).startsWith('select')) await late.promise;
         return rows as never;
       },
       transaction: (work) => sql.transaction(work),

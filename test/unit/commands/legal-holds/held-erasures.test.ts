@@ -2,8 +2,11 @@ import { expect } from 'chai';
 import { account, startErasure } from '../../../../commands/accounts/account.ts';
 import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decide-and-append.ts';
 import { releaseAsOperator } from '../../../../commands/legal-holds/manage-holds.ts';
+import { heldContent, holdsAgainst } from '../../../../commands/kernel/legal-holds.ts';
+import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { leftBehind, settleDeparture } from '../../../../commands/organisation/departures.ts';
 import { deleteOrganisation } from '../../../../commands/organisation/manage-organisation.ts';
+import { deleteAgent, updateAgent } from '../../../../commands/organisation/manage-agents.ts';
 import {
   deleteOrganisation as decideDeletion,
   organisation,
@@ -20,6 +23,41 @@ import { verifies } from '../../../support/suite/verifies.ts';
 import { HoldWorld } from '../../../support/worlds/hold-world.ts';
 
 const WEEK_MS = 7 * 86_400_000;
+
+describe('a legal hold on the owner of agents', () => {
+  it(`keeps the drafts of an agent that is deleted or gets another owner, before the hold or after it ${verifies('contract:12:hold-blocks')}`, async () => {
+    const { world, ...holds } = await opened();
+    const mailboxId = await world.mailbox();
+    const ann = await world.member('admin');
+    const bea = await world.member('member');
+    const own = { token: await world.gateway.signIn(ann) };
+    const made = async (name: string): Promise<string> =>
+      (await world.gateway.call<{ id: string }>(createAgent, { name }, own)).id;
+    const end = async (agentIds: readonly string[]): Promise<void> => {
+      const [deleted = '', handedOver = ''] = agentIds;
+      await world.gateway.call(deleteAgent, { agent_id: deleted }, own);
+      await world.gateway.call(updateAgent, { agent_id: handedOver, owner_id: bea }, own);
+    };
+    const before = [await made('One'), await made('Two')];
+    const after = [await made('Three'), await made('Four')];
+    await end(before);
+    const { id } = await holds.place(ann);
+    await end(after);
+    const all = [...before, ...after];
+    for (const startedBy of all) {
+      const loss = { kind: 'draft', draftId: 'drf_1', mailboxId, startedBy } as const;
+      expect(holdsAgainst(world.state, loss).map((hold) => hold.id)).to.deep.equal([id]);
+    }
+    expect(heldContent(world.state)?.startedBy).to.have.members(
+      [ann, ...all].map((by) => `${world.orgId}/${by}`),
+    );
+  });
+
+  const opened = async () => {
+    const holds = await HoldWorld.open();
+    return { world: holds.world, place: (userId: string) => holds.place([{ type: 'person', id: userId }]) };
+  };
+});
 
 describe('an erasure under a legal hold', () => {
   let holds: HoldWorld;

@@ -34,18 +34,20 @@ async function appendsOf(work: (ports: InviteWorld['ports']) => Promise<unknown>
   return count;
 }
 
-/** Ports of a process that dies in one step of an erasure: before it, or right after it. */
+/** Ports of a process that dies in one step of an erasure, for that owner: before it, or right after it. */
 function dyingIn(
   { links, secrets, devices, personal, ...ports }: InviteWorld['ports'],
   step: 'withdraw' | 'erasePassword' | 'forget' | 'erase',
-  isDone: boolean,
+  { ownerId, isDone }: { readonly ownerId: string; readonly isDone: boolean },
 ): InviteWorld['ports'] {
   const parts = { links, secrets, devices, personal } as unknown as Record<string, Record<string, unknown>>;
   const dying = Object.entries(parts).map(([name, part]): [string, unknown] => {
     const work = part[step];
     if (typeof work !== 'function') return [name, part];
-    const doomed = async (...given: unknown[]): Promise<never> => {
-      if (isDone) await Reflect.apply(work, part, given);
+    const doomed = async (...given: unknown[]): Promise<unknown> => {
+      const isIt = given[0] === ownerId;
+      const done: unknown = isDone || !isIt ? await Reflect.apply(work, part, given) : null;
+      if (!isIt) return done;
       throw new ProcessGone();
     };
     const get = (of: object, key: string | symbol): unknown =>
@@ -145,7 +147,7 @@ describe('a process that dies at any append', function () {
   it(`leaves an erasure that is finished ${verifies('contract:12:erasure', 'contract:12:erasure-told')}`, async () => {
     const rehearsal = await withMuch();
     const appends = await appendsOf(erase(rehearsal.world, rehearsal.ann), rehearsal.world);
-    expect(appends).to.equal(12);
+    expect(appends).to.equal(13);
     for (let index = 0; index < appends; index += 1) {
       for (const isWritten of [false, true]) {
         const { world, ann, agentId } = await withMuch();
@@ -170,17 +172,24 @@ describe('a process that dies at any append', function () {
         const mails = world.gateway.events.all.filter(({ type }) => type === 'SystemMailRequested');
         expect(mails, at).to.have.length(1);
         expect(toldIn(world, ann), at).to.deep.equal([world.orgId, FORMER, null]);
+        expect(toldIn(world, agentId), at).to.deep.equal([world.orgId]);
+        expect(await world.ports.personal.isErased(agentId), at).to.equal(true);
       }
     }
   });
 
-  const STEPS = ['withdraw', 'erasePassword', 'forget', 'erase'] as const;
+  const STEPS = [
+    ...(['withdraw', 'erasePassword', 'forget', 'erase'] as const).map((step) => [step, 'person'] as const),
+    ['erase', 'agent'],
+  ] as const;
 
-  for (const step of STEPS)
-    it(`finishes an erasure that ended before or after "${step}" ${verifies('contract:12:erasure-told')}`, async () => {
+  for (const [step, whose] of STEPS)
+    it(`finishes an erasure that ended before or after "${step}" of the ${whose} ${verifies('contract:12:erasure-told')}`, async () => {
       for (const isDone of [false, true]) {
-        const { world, ann } = await withMuch();
-        const [ended] = await Promise.allSettled([erase(world, ann)(dyingIn(world.ports, step, isDone))]);
+        const { world, ann, agentId } = await withMuch();
+        const ownerId = whose === 'person' ? ann : agentId;
+        const doomed = dyingIn(world.ports, step, { ownerId, isDone });
+        const [ended] = await Promise.allSettled([erase(world, ann)(doomed)]);
         expect(ended.status).to.equal('rejected');
         await world.catchUp();
         expect(toldIn(world, ann)).to.deep.equal([]);
@@ -188,6 +197,8 @@ describe('a process that dies at any append', function () {
         await settleErasure(world.ports, ann);
         await settleErasure(world.ports, ann);
         expect(toldIn(world, ann)).to.deep.equal([world.orgId, FORMER, null]);
+        expect(toldIn(world, agentId)).to.deep.equal([world.orgId]);
+        expect(await world.ports.personal.isErased(agentId)).to.equal(true);
         expect(await world.ports.personal.open(`sealed:${ann}:A admin` as never)).to.equal(null);
         expect(world.state.people.has(ann)).to.equal(false);
         expect(world.gateway.events.all.at(-1)?.type).to.equal('AccountErased');

@@ -5,6 +5,7 @@ import {
   settleErasure,
 } from '../../../../commands/organisation/erase-account.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
+import { deleteAgent, updateAgent } from '../../../../commands/organisation/manage-agents.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { deleteMe, type Me, updateMe } from '../../../../commands/organisation/own-account.ts';
 import {
@@ -100,6 +101,30 @@ describe('the own account', () => {
     expect(sealed?.length).to.be.greaterThan(1);
     for (const text of sealed ?? []) expect(await world.ports.personal.open(text as never)).to.equal(null);
   }
+
+  it(`takes the keys of its agents with it, but not of one that has another owner ${verifies('contract:12:erasure', 'contract:12:erasure-told')}`, async () => {
+    const ann = await world.member('admin', 'ann@example.net');
+    const bea = await world.member('member', 'bea@example.net');
+    const own = await signedIn(ann);
+    const made = async (name: string): Promise<string> =>
+      (await world.gateway.call<{ id: string }>(createAgent, { name }, own)).id;
+    const [live, deleted, handedOver] = [await made('Live'), await made('Deleted'), await made('Kept')];
+    const all = [live, deleted, handedOver];
+    for (const id of all) await world.ports.personal.seal(id, 'where it was');
+    await world.gateway.call(deleteAgent, { agent_id: deleted }, own);
+    await world.gateway.call(updateAgent, { agent_id: handedOver, owner_id: bea }, own);
+    await eraseAccount(world.ports, systemAuthor(world.ports, null), ann);
+    const erased = await Promise.all(all.map((id) => world.ports.personal.isErased(id)));
+    expect(erased).to.deep.equal([true, true, false]);
+    const told = world.gateway.events.all.filter(({ type }) => type === 'PersonalDataErased');
+    expect(told.map(({ data, metadata }) => [data['owner_id'], metadata['org_id']])).to.have.deep.members([
+      [live, world.orgId],
+      [deleted, world.orgId],
+      [ann, world.orgId],
+      [ann, null],
+    ]);
+    expect(world.state.agents.get(handedOver)?.ownerId).to.equal(bea);
+  });
 
   it('sends its person a mail, with the address sealed for that mail', async () => {
     const ann = await world.member('member', 'ann@example.net');
