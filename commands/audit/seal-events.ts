@@ -105,7 +105,14 @@ const AuditKeyRotated = defineEvent({
 const AuditKeyRevoked = defineEvent({
   type: 'AuditKeyRevoked',
   summary: 'A key may be in wrong hands: what only it signed beyond a size proves nothing.',
-  data: z.object({ vkey: z.string(), since: instant, size }),
+  data: z.object({
+    vkey: z.string(),
+    since: instant,
+    size,
+    /** What the operator wrote; null where none was asked for yet. */
+    comment: z.string().nullable(),
+  }),
+  upcasters: [(data) => ({ ...data, comment: null })],
   webhook: null,
 });
 

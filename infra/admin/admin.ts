@@ -33,7 +33,7 @@ const USAGE = `Commands:
       Lets audit trails be signed again that are not what was signed before, and after a restore by other means.
   npm run admin -- audit rotate-key --trail org_…|system
       Makes a new key that signs the trail; the old one signs too for 30 days.
-  npm run admin -- audit revoke-key --trail org_…|system --key VKEY --since TIME
+  npm run admin -- audit revoke-key --trail org_…|system --key VKEY --since TIME --reason TEXT
       Ends a key that may be in wrong hands since that time (RFC 3339).
   npm run admin -- resolve opn_… done|not_done --reason TEXT
       Settles an unknown outcome, on your word.

@@ -33,6 +33,7 @@ interface ChangedKey extends Record<string, unknown> {
   readonly public_key: Buffer;
   readonly rotation_note: string | null;
   readonly since: Date | null;
+  readonly comment: string | null;
   readonly to_size: string | null;
 }
 
@@ -57,21 +58,30 @@ export class KeyChanges {
     return begun;
   }
 
-  /** From now on the key signs nothing; the vkey of the new one where it was the active one. Throws one sentence. */
-  async revoke(trail: string, { vkey, since }: { vkey: string; since: Date }): Promise<string | null> {
+  /**
+   * From now on the key signs nothing; the vkey of the new one where it was the active one. The comment is shown to all who
+   * check the trail. Throws one sentence.
+   */
+  async revoke(
+    trail: string,
+    { vkey, since, comment }: { vkey: string; since: Date; comment: string },
+  ): Promise<string | null> {
     const key = readVkey(vkey);
     if (key === null) throw new Error('The key is no vkey: take it from GET /audit/keys.');
     if (since > this.#ports.clock.now()) throw new Error('The time since when it is in doubt is not over.');
     // What is told of a key before is told first.
     await this.tell();
-    return await this.#change((watch) => this.#revoked(watch, { trail, publicKey: key.publicKey, since }));
+    return await this.#change((watch) =>
+      this.#revoked(watch, { trail, publicKey: key.publicKey, since, comment }),
+    );
   }
 
   /** Tells the log of every change that it does not have yet. */
   async tell(): Promise<void> {
     const { sql } = this.#ports;
     const waiting = await sql.query<ChangedKey>(
-      `select trail, public_key, rotation_note, revoked_since as since, to_size from vault.audit_key
+      `select trail, public_key, rotation_note, revoked_since as since, revoked_comment as comment, to_size
+         from vault.audit_key
         where not told and (rotation_note is not null or revoked_at is not null)
         order by trail, created_at limit ${String(MOST_TOLD)}`,
     );
@@ -153,9 +163,10 @@ export class KeyChanges {
 
   async #revoked(
     watch: Watch,
-    { trail, publicKey, since }: { trail: string; publicKey: Uint8Array; since: Date },
+    given: { trail: string; publicKey: Uint8Array; since: Date; comment: string },
   ): Promise<Change<string | null>> {
     const { sql } = this.#ports;
+    const { trail, publicKey, since, comment } = given;
     const [row] = await sql.query<{ is_active: boolean; is_revoked: boolean }>(
       `select retired_at is null and revoked_at is null as is_active, revoked_at is not null as is_revoked
          from vault.audit_key where trail = $1 and public_key = $2`,
@@ -171,9 +182,10 @@ export class KeyChanges {
       );
       const size = last?.size ?? '0';
       await inside.query(
-        `update vault.audit_key set revoked_at = now(), revoked_since = $3, to_size = $4, told = false
+        `update vault.audit_key set revoked_at = now(), revoked_since = $3, to_size = $4, revoked_comment = $5,
+                told = false
           where trail = $1 and public_key = $2`,
-        [trail, publicKey, since, size],
+        [trail, publicKey, since, size, comment],
       );
       if (next === null) return;
       await inside.query(
@@ -206,12 +218,13 @@ function introduction(
 /** Nothing where the log has it already: a process died between telling the log and noting so. */
 function factsOf(
   { rotation, revoked }: SealState,
-  { rotation_note: note, since, to_size: size, public_key: publicKey }: ChangedKey,
+  { rotation_note: note, since, comment, to_size: size, public_key: publicKey }: ChangedKey,
   vkey: string,
 ): readonly Fact<SealEvent>[] {
   if (since === null)
     return note === null || note === rotation ? [] : [{ type: 'AuditKeyRotated', data: { note } }];
   const isKnown = revoked.some((known) => publicKey.equals(readVkey(known)?.publicKey ?? Buffer.of()));
   if (isKnown) return [];
-  return [{ type: 'AuditKeyRevoked', data: { vkey, since: since.toISOString(), size: Number(size) } }];
+  const data = { vkey, since: since.toISOString(), size: Number(size), comment };
+  return [{ type: 'AuditKeyRevoked', data }];
 }

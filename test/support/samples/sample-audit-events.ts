@@ -11,7 +11,7 @@ export const SAMPLE_AUDIT_EVENTS = {
   AuditVerified: { size: 3, root: 'AAAA' },
   AuditCheckpointAnchored: { size: 3, kind: 'file', name: '3.txt' },
   AuditKeyRotated: { note: 'a note' },
-  AuditKeyRevoked: { vkey: 'a key', since: at, size: 3 },
+  AuditKeyRevoked: { vkey: 'a key', since: at, size: 3, comment: 'A stolen disk.' },
   AuditDisclosed: { reason: sealed },
   AuditExported: {
     trail: 'org_a',

@@ -15,6 +15,7 @@ import { personal } from '../projector/projector-rig.ts';
 import { Died, dyingAt } from './dying-ports.ts';
 import { ORG, SealRig } from './seal-rig.ts';
 
+const reason = 'A stolen disk.';
 const ORIGIN = originOf('gateway.example/audit', ORG, 1);
 const programs = ['node', 'python3'].map(
   (program) =>
@@ -161,11 +162,11 @@ describe('the keys of a trail', function () {
 
   it(`are revoked: the key signs nothing more, and another one is given to verifiers ${verifies('contract:12:key-revocation')}`, async () => {
     const since = '2026-01-01T01:00:00+01:00';
-    const next = vkeyAfter(await command('revoke-key', { key: first, since }));
+    const next = vkeyAfter(await command('revoke-key', { key: first, since, reason: ' A stolen disk. ' }));
     const [event] = (await world.rig.events.readStream(`auditSeal-${ORG}`)).slice(-1);
     expect(event).to.deep.include({
       type: 'AuditKeyRevoked',
-      data: { vkey: first, since: '2026-01-01T00:00:00.000Z', size: 3 },
+      data: { vkey: first, since: '2026-01-01T00:00:00.000Z', size: 3, comment: 'A stolen disk.' },
     });
     await sealedAgain();
     expect(await signersOf()).to.deep.equal([idOf(next)]);
@@ -173,13 +174,17 @@ describe('the keys of a trail', function () {
     expect(await verdicts(file, [next])).to.deep.equal(['0', '0']);
     expect(await verdicts(file, [first, next])).to.deep.equal(['0', '0']);
     expect(await verdicts(file, [first])).to.deep.equal(['1 signature_missing', '1 signature_missing']);
-    expect(String(await rejection(command('revoke-key', { key: first, since })))).to.contain('already');
+    expect(String(await rejection(command('revoke-key', { key: first, since, reason })))).to.contain(
+      'already',
+    );
   });
 
   it(`are revoked after a rotation: the new key goes on, and the old one speaks for it ${verifies('contract:12:key-revocation')}`, async () => {
     const second = vkeyAfter(await command('rotate-key'));
     await sealedAgain();
-    expect(await command('revoke-key', { key: first, since: '2026-01-01T00:00:00Z' })).to.match(/nothing\.$/);
+    expect(await command('revoke-key', { key: first, since: '2026-01-01T00:00:00Z', reason })).to.match(
+      /nothing\.$/,
+    );
     await sealedAgain();
     expect(await signersOf()).to.deep.equal([idOf(second)]);
     for (const given of [[first], [second], [first, second]])
@@ -191,7 +196,7 @@ describe('the keys of a trail', function () {
     const all = [first];
     for (const isDone of [false, true]) {
       for (let at = 1, isOver = false; !isOver; at += 1) {
-        const given = { vkey: active, since: new Date(0) };
+        const given = { vkey: active, since: new Date(0), comment: `The key ${active} was seen.` };
         const { ports, died } = dyingAt(world.ports, at, isDone);
         await world
           .sealer(ports)
@@ -213,7 +218,14 @@ describe('the keys of a trail', function () {
       }
     }
     expect(all.length).to.be.greaterThan(3);
-    expect((await world.told()).filter((type) => type === 'AuditKeyRevoked')).to.have.length(all.length - 1);
+    const revoked = (await world.rig.events.readStream(`auditSeal-${ORG}`)).filter(
+      ({ type }) => type === 'AuditKeyRevoked',
+    );
+    expect(revoked).to.have.length(all.length - 1);
+    for (const { data } of revoked)
+      expect(data['comment'], 'told by another process').to.equal(
+        `The key ${String(data['vkey'])} was seen.`,
+      );
     expect(await verdicts(await fileOf(world), all)).to.deep.equal(['0', '0']);
   });
 
@@ -223,12 +235,15 @@ describe('the keys of a trail', function () {
       ['rotate-key', { trail: 'org_unknown' }],
       ['rotate-key', { trail: undefined }],
       ['rotate-key', { since }],
-      ['revoke-key', { since }],
-      ['revoke-key', { key: 'a key', since }],
-      ['revoke-key', { key: first }],
-      ['revoke-key', { key: first, since: '2026-01-01' }],
-      ['revoke-key', { key: first, since: '2999-01-01T00:00:00Z' }],
-      ['revoke-key', { key: first, since, trail: 'org_unknown' }],
+      ['revoke-key', { since, reason }],
+      ['revoke-key', { key: 'a key', since, reason }],
+      ['revoke-key', { key: first, since }],
+      ['revoke-key', { key: first, since, reason: ' ' }],
+      ['revoke-key', { key: first, since, reason: 'x'.repeat(1_001) }],
+      ['revoke-key', { key: first, reason }],
+      ['revoke-key', { key: first, since: '2026-01-01', reason }],
+      ['revoke-key', { key: first, since: '2999-01-01T00:00:00Z', reason }],
+      ['revoke-key', { key: first, since, reason, trail: 'org_unknown' }],
     ] as const)
       expect(await rejection(command(verb, given)), JSON.stringify([verb, given])).to.be.an('error');
     expect(await world.told()).to.deep.equal(['AuditCheckpointSealed']);
