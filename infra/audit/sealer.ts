@@ -69,6 +69,13 @@ interface Wanted {
   readonly atLeast: number;
 }
 
+/** What is wrong with a trail, and in which epoch that was found. */
+interface Finding {
+  readonly epoch: number;
+  readonly size: number;
+  readonly reason: BrokenReason;
+}
+
 export class Sealer implements Seals {
   readonly keys: KeyChanges;
   readonly #ports: SealPorts;
@@ -153,13 +160,11 @@ export class Sealer implements Seals {
     return broken > 0 ? 'broken' : isStuck || isLate ? 'behind' : 'ok';
   }
 
-  /** Nothing is signed over this trail until it is mended. */
-  async stop(
-    trail: string,
-    { size, reason }: { readonly size: number; readonly reason: BrokenReason },
-  ): Promise<void> {
+  /** Nothing is signed over this trail until it is mended. What was found in an earlier epoch no longer counts. */
+  async stop(trail: string, { epoch, size, reason }: Finding): Promise<void> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const watch = await this.#memory.watch(this.#settings.auditName);
+      if (watch.epoch !== epoch) return;
       const [held] = await this.#memory.trees([trail]);
       if (held === undefined || (held.broken !== null && held.broken !== 'read_model')) return;
       const stopped = await this.#signer.stop(held, reason, size);

@@ -8,7 +8,7 @@ import type { Fact } from '../../commands/values/event.ts';
 import type { AnchoredNote, FileAnchors } from './file-anchors.ts';
 import { linesAgree, VERSIONED_TABLES } from './read-trails.ts';
 import { publicKeysOf, SealKeyMissing, sealKeys, signNote } from './seal-keys.ts';
-import type { SealMemory, TrailTree, Watch } from './seal-memory.ts';
+import { type SealMemory, SealOvertaken, type TrailTree, type Watch } from './seal-memory.ts';
 import { rangeRoot } from '../../projections/audit-tree.ts';
 
 type SignPorts = Pick<Ports, 'sql' | 'events' | 'ids' | 'clock' | 'log'>;
@@ -119,11 +119,15 @@ export class CheckpointSigner {
     }
   }
 
-  /** True when a checkpoint outside is larger than what was signed here, or has another root. */
+  /** True when a checkpoint outside is larger than what was signed here, or has another root. Throws `SealOvertaken`. */
   async #differsOutside(watch: Watch, { trail, signedEpoch, signedSize }: TrailTree): Promise<boolean> {
     const outside = await this.#newestOutside(originOf(watch.name, trail, watch.epoch));
     if (outside === null) return false;
-    if (outside.size > (signedEpoch === watch.epoch ? signedSize : 0)) return true;
+    if (outside.size > (signedEpoch === watch.epoch ? signedSize : 0)) {
+      // It may be one that another process signed since this tree was read.
+      if ((await this.#memory.watch(watch.name)).version !== watch.version) throw new SealOvertaken();
+      return true;
+    }
     return !(await this.#hasRoot(trail, outside.size, rootIn(outside.note)));
   }
 

@@ -50,8 +50,8 @@ export class TrailVerifier {
   }
 
   async #tell(trails: ReadonlyMap<string, VerifiedTrail>): Promise<void> {
-    for (const [trail, { difference }] of trails)
-      if (difference !== null) await this.#sealer.stop(trail, difference);
+    for (const [trail, { epoch, difference }] of trails)
+      if (difference !== null) await this.#sealer.stop(trail, { epoch, ...difference });
     const agreed = [...trails].filter(([, { difference }]) => difference === null);
     const grown = await this.#grown(agreed.map(([trail]) => trail));
     for (const [trail, { size, root }] of agreed) {

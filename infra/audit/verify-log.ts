@@ -23,6 +23,8 @@ export interface Difference {
 }
 
 export interface VerifiedTrail {
+  /** The one in which the verification began. */
+  readonly epoch: number;
   readonly size: number;
   readonly root: Uint8Array;
   /** The first one found; null when all agrees. */
@@ -96,7 +98,8 @@ class Verification {
 
   #resultOf(trail: string): VerifiedTrail {
     const tree = this.#trees.get(trail) ?? new Frontier();
-    return { size: tree.size, root: tree.root(), difference: this.#differences.get(trail) ?? null };
+    const difference = this.#differences.get(trail) ?? null;
+    return { epoch: this.#signed.epoch, size: tree.size, root: tree.root(), difference };
   }
 
   #sizeOf(trail: string): number {
@@ -117,9 +120,8 @@ class Verification {
     for (const event of page) {
       const line = this.#push(event);
       if (event.position <= this.#readUpTo) shown.push(line);
-      const root = this.#trees.get(line.trail)?.root();
       for (const one of wanted.get(`${line.trail} ${String(line.seq)}`) ?? [])
-        await this.#compare(one, root ?? new Uint8Array());
+        await this.#compare(one, this.#trees.get(line.trail)?.root() ?? new Uint8Array());
     }
     for (const [trail, seq] of await firstDifference(this.#sql, shown))
       this.#note(trail, { size: seq, reason: 'read_model' });

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { AnchorWriter } from '../../../../infra/audit/anchor-writer.ts';
 import { FileAnchors } from '../../../../infra/audit/file-anchors.ts';
+import { SealOvertaken } from '../../../../infra/audit/seal-memory.ts';
 import { checkpointAt } from '../../../../read-api/audit/checkpoints.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { memoryLeases } from '../../../support/worlds/memory-gateway.ts';
 import { ORG, SealRig } from './seal-rig.ts';
 
 const ORIGIN = `gateway.example/audit/${ORG}/1`;
@@ -78,6 +80,26 @@ describe('checkpoints in files', () => {
     await world.seal();
     expect((await world.told()).at(-1)).to.equal('AuditSealBroken anchor_differs');
     expect(await world.sizes()).to.deep.equal([3]);
+  });
+
+  it('show nothing wrong when another process signed and stored one meanwhile', async () => {
+    const other = world.sealer({ leases: memoryLeases('run_2') });
+    await world.happens(1);
+    await other.round();
+    world.clock.advance(60_000);
+    /** Of a process that is paused before it reads the folder, for longer than its lease. */
+    const late = new FileAnchors(folder);
+    const newest = late.newest.bind(late);
+    late.newest = async (origin) => {
+      await other.round();
+      const note = (await world.notes()).at(-1) ?? '';
+      await anchors.store(ORIGIN, { size: (await world.sizes()).at(-1) ?? 0, note });
+      return await newest(origin);
+    };
+    const before = await world.told();
+    const overtaken = await rejection(world.sealer({}, { anchors: late }).round());
+    expect(overtaken).to.be.instanceOf(SealOvertaken);
+    expect((await world.told()).slice(before.length)).to.deep.equal(['AuditCheckpointSealed']);
   });
 
   it('show that a signed line was changed together with everything that follows from it', async () => {

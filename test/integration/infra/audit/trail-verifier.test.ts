@@ -102,6 +102,23 @@ describe('the verification of all trails', () => {
     });
   }
 
+  it('says nothing of a new epoch that an operator began meanwhile', async () => {
+    await world.rig.sql.query('delete from vault.audit_signed');
+    const sealer = world.sealer();
+    const meanwhile: Pick<typeof sealer, 'stop'> = {
+      stop: async (...found) => {
+        await sealer.newEpoch('We looked into it.');
+        await sealer.stop(...found);
+      },
+    };
+    await new TrailVerifier(world.ports, meanwhile).verify(new AbortController().signal);
+    await world.seal();
+    expect((await world.told()).slice(-2)).to.deep.equal([
+      'AuditEpochStarted operator',
+      'AuditCheckpointSealed',
+    ]);
+  });
+
   it('finds an inner node that is not the one over its lines', async () => {
     await world.happens(300);
     await world.verify();
