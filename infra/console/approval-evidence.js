@@ -2,6 +2,7 @@
 import { actionButton } from './action-button.js';
 import { isOwnRequest } from './approval-rights.js';
 import { VERIFY_PAGE } from './audit-verify-card.js';
+import { disclosureField, disclosureIn } from './disclosure-field.js';
 import { h } from './dom.js';
 import { card } from './page-parts.js';
 import { readEvidence } from './routes.js';
@@ -27,27 +28,31 @@ const NEXT = {
  * @param {Approval} approval
  * @param {Names} names
  */
-const mayGet = (approval, names) =>
+export const mayGetEvidence = (approval, names) =>
   names.may('audit:export') ||
   isOwnRequest(approval) ||
   names.hasRole(approval.quorum.approver_role) ||
   approval.votes.some(({ by }) => names.isMe(by));
 
 /**
- * @param {Approval} approval
+ * @param {string} approvalId
  * @param {{ names: Names, signal: AbortSignal }} context
  */
-export function evidenceSection(approval, { names, signal }) {
-  if (!mayGet(approval, names)) return null;
+export function evidenceSection(approvalId, { names, signal }) {
   const problem = h('div', { 'aria-live': 'assertive' });
+  const form = h('form', null, disclosureField(names, 'people'));
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+  });
   const buttons = FILES.map(([format, label]) =>
     actionButton(label, {
       problem,
       next: NEXT,
       about: 'the evidence',
       act: async () => {
-        const { bytes } = await readEvidence(approval.id, format, signal);
-        saveAs(`evidence-${approval.id}.${format}`, bytes);
+        const query = { format, ...disclosureIn(new FormData(form)) };
+        const { bytes } = await readEvidence(approvalId, query, signal);
+        saveAs(`evidence-${approvalId}.${format}`, bytes);
       },
     }),
   );
@@ -59,6 +64,7 @@ export function evidenceSection(approval, { names, signal }) {
       null,
       'What was asked for, the preview that was shown, who voted when, the policy and what became of it, under one signed checkpoint. Anyone can verify it.',
     ),
+    form,
     h('div', { class: 'toolbar' }, buttons),
     problem,
     h(
@@ -66,10 +72,7 @@ export function evidenceSection(approval, { names, signal }) {
       { class: 'quiet small' },
       h('a', { href: VERIFY_PAGE }, 'Verify a file'),
       names.may('holds:manage')
-        ? [
-            ' · ',
-            h('a', { href: `#/holds/new?target=${approval.id}` }, 'Place a legal hold on this approval'),
-          ]
+        ? [' · ', h('a', { href: `#/holds/new?target=${approvalId}` }, 'Place a legal hold on this approval')]
         : null,
     ),
   );

@@ -2,7 +2,7 @@
 import { ApiError } from './api.js';
 import { attachmentsSection } from './approval-attachments.js';
 import { decisionCard } from './approval-decision.js';
-import { evidenceSection } from './approval-evidence.js';
+import { evidenceSection, mayGetEvidence } from './approval-evidence.js';
 import { previewSection } from './approval-preview.js';
 import { isOver } from './approval-rights.js';
 import { summaryOf } from './approval-summary.js';
@@ -52,7 +52,8 @@ class ApprovalPage {
   #head = h('div', { class: 'approval-head' });
   #about = h('div', { class: 'approval-about' });
   #decision = h('aside', { class: 'approval-decision', 'aria-label': 'Decision' });
-  #trail = h('div', { class: 'approval-trail' });
+  #trail = h('div');
+  #evidence = h('div');
   /** @type {Map<Element, string>} */
   #drawn = new Map();
 
@@ -74,7 +75,13 @@ class ApprovalPage {
       backTo('#/approvals', 'Approvals'),
       this.#problem,
       this.#head,
-      h('div', { class: 'approval-page' }, this.#about, this.#decision, this.#trail),
+      h(
+        'div',
+        { class: 'approval-page' },
+        this.#about,
+        this.#decision,
+        h('div', { class: 'approval-trail' }, this.#trail, this.#evidence),
+      ),
     ];
   }
 
@@ -174,8 +181,11 @@ class ApprovalPage {
     this.#put(this.#trail, operation, () =>
       operation instanceof Error
         ? errorNotice(operation, { title: 'The trail cannot be shown', role: null })
-        : [trailSection(operation.events, names), evidenceSection(approval, this.#context)],
+        : trailSection(operation.events, names),
     );
+    const mayGet = mayGetEvidence(approval, names);
+    // Not with the trail: a reason that is being written stays.
+    this.#put(this.#evidence, mayGet, () => (mayGet ? evidenceSection(approval.id, this.#context) : null));
   }
 
   /**

@@ -1,11 +1,11 @@
 /** What an export is asked for: the range, what proves it, and which sealed texts are opened. */
-import { ApiError } from './api.js';
 import { trailAddress } from './audit-filter.js';
 import { OUTCOMES } from './audit-wording.js';
 import { radios } from './choices.js';
+import { disclosureField, disclosureIn } from './disclosure-field.js';
 import { h } from './dom.js';
 import { eventWords } from './event-wording.js';
-import { field, textArea, textIn } from './fields.js';
+import { field, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { fact } from './page-parts.js';
 
@@ -48,7 +48,7 @@ function exportFilter({ actor, type, mailbox_id, request_id, outcome, resource }
 export const exportFields = (filter, names) => [
   h('section', { class: 'card' }, whichPart(filter, names)),
   h('section', { class: 'card' }, formatField(filter)),
-  h('section', { class: 'card' }, disclosureField(names)),
+  h('section', { class: 'card' }, disclosureField(names, 'none')),
 ];
 
 /**
@@ -157,33 +157,6 @@ const modeField = () =>
     'skeleton',
   );
 
-/** @param {Names} names */
-const disclosureField = (names) =>
-  radios(
-    'disclose',
-    'Sealed texts, such as names, addresses and subjects',
-    [
-      { value: 'none', label: 'Keep them sealed', about: 'The lines are proven all the same.' },
-      {
-        value: 'people',
-        label: 'Open what you may see',
-        about: 'As on this page. Who gets the file can read it.',
-      },
-      ...(names.may('audit:disclose')
-        ? [
-            {
-              value: 'all',
-              label: 'Open every text, also of mailboxes that you may not read',
-              about:
-                'Recorded in the trail as a disclosure, with your reason. Your password may be asked for.',
-              content: textArea('reason', 'Reason', { maxlength: 1_000, rows: 2 }, 'Kept encrypted.'),
-            },
-          ]
-        : []),
-    ],
-    'none',
-  );
-
 /**
  * The query of `GET /audit/export`. Throws `ApiError` without the reason of a disclosure.
  * @param {TrailFilter} filter
@@ -192,19 +165,15 @@ const disclosureField = (names) =>
  */
 export function exportQuery(filter, values) {
   const format = textIn(values, 'format');
-  const disclose = textIn(values, 'disclose');
-  const reason = textIn(values, 'reason').trim().replaceAll(/\s+/g, ' ');
-  if (disclose === 'all' && reason === '')
-    throw new ApiError('invalid_request', 'Give the reason for opening every text.');
   const given = {
     ...exportFilter(filter),
-    ...{ format, disclose },
+    ...disclosureIn(values),
+    format,
     from_seq: textIn(values, 'from_seq'),
     to_seq: textIn(values, 'to_seq'),
     from: utc(textIn(values, 'from')),
     to: utc(textIn(values, 'to')),
     mode: format === 'jsonl' ? textIn(values, 'mode') : '',
-    reason: disclose === 'all' ? reason : '',
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 }

@@ -81,11 +81,11 @@ export const readAttachment = (id, { index, disposition }, signal) =>
 
 /**
  * @param {string} id
- * @param {'html' | 'jsonl'} format
+ * @param {Record<string, string>} query `format` and what it discloses
  * @param {AbortSignal} signal
  */
-export const readEvidence = (id, format, signal) =>
-  download(approvalPath(id, `/evidence?format=${format}`), signal);
+export const readEvidence = (id, query, signal) =>
+  download(approvalPath(id, `/evidence?${new URLSearchParams(query).toString()}`), signal);
 
 /**
  * @param {string} id

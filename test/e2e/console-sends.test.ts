@@ -4,11 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { verifyAudit } from '../../infra/console/verify-audit.mjs';
+import { systemClock } from '../../infra/platform/system-clock.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { eventually, type Json, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
 import { lowContrasts, namelessControls } from '../support/servers/page-checks.ts';
-import { PERSON_PASSWORD, signInOwner } from '../support/worlds/sign-in.ts';
+import { PERSON_PASSWORD, signInNew, signInOwner, type SignedInPerson } from '../support/worlds/sign-in.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
 const PIXEL = Buffer.from(
@@ -24,30 +25,42 @@ describe('the console before a vote on a send', function () {
   let browser: TestBrowser;
   let person: BrowserPerson;
   let id: string;
+  let owner: SignedInPerson;
+  let aheadMs = 0;
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
     browser = await requireBrowser(this);
-    gateway = await startTestGateway({ env: { LIMIT_SIGN_INS_PER_MINUTE: '1000' } });
+    const clock = {
+      ...systemClock,
+      now: () => new Date(Date.now() + aheadMs),
+      elapsedMs: () => systemClock.elapsedMs() + aheadMs,
+    };
+    gateway = await startTestGateway({ clock, env: { LIMIT_SIGN_INS_PER_MINUTE: '1000' } });
     const mailboxId = await gateway.addMailbox(dovecot.imap(), 'anna');
-    const owner = await signInOwner(gateway);
+    owner = await signInOwner(gateway);
     const policy = { rules: [], default: null, internal_domains: ['example.com'] };
     const set = await owner.rest('PUT', '/org/policy', policy);
     expect(set.status, JSON.stringify(set.body)).to.equal(200);
     id = await askToSend(mailboxId);
-    person = await browser.newPerson(gateway.baseUrl);
-    const { page } = person;
-    await page.goto(`${gateway.baseUrl}/console#/approvals/${id}`);
-    await page.getByLabel('E-mail').fill(owner.email);
-    await page.getByLabel('Password').fill(PERSON_PASSWORD);
-    await page.keyboard.press('Enter');
-    await heading('Send “Invoice 1187”');
+    person = await personAtApproval(owner.email);
   });
   after(async () => {
     await browser.close();
     await gateway.stop();
     await dovecot.dispose();
   });
+
+  async function personAtApproval(email: string): Promise<BrowserPerson> {
+    const someone = await browser.newPerson(gateway.baseUrl);
+    const { page } = someone;
+    await page.goto(`${gateway.baseUrl}/console#/approvals/${id}`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Send “Invoice 1187”', level: 1 }).waitFor();
+    return someone;
+  }
 
   /** An agent of the owner asks; resolves with the id of the approval. */
   async function askToSend(mailboxId: string): Promise<string> {
@@ -89,6 +102,20 @@ describe('the console before a vote on a send', function () {
 
   const heading = (name: string, level = 1): Promise<void> =>
     person.page.getByRole('heading', { name, level }).waitFor();
+  const press = (name: string): Promise<void> =>
+    person.page.getByRole('button', { name, exact: true }).click();
+  /** The text of the evidence that the browser saves meanwhile. */
+  async function saved(act: () => Promise<void>): Promise<string> {
+    const [download] = await Promise.all([person.page.waitForEvent('download'), act()]);
+    expect(download.suggestedFilename()).to.match(new RegExp(`^evidence-${id}\\.(html|jsonl)$`));
+    return await readFile(await download.path(), 'utf8');
+  }
+  /** With the keys that the file names. */
+  async function verdictOf(file: string): Promise<readonly unknown[]> {
+    const { keys } = JSON.parse(file.slice(0, file.indexOf('\n'))) as { keys: string[] };
+    const { exit, code } = await verifyAudit(Readable.from([Buffer.from(file)]), { keys });
+    return [exit, code];
+  }
   const PEOPLE =
     'To erika@kunde.example.net (outside) · Cc max@example.com · Bcc archive@outside.example.org (outside) · 4 attachments · ';
 
@@ -220,23 +247,41 @@ describe('the console before a vote on a send', function () {
   });
 
   it(`saves the evidence, to be printed and to be verified ${verifies('contract:18:console-evidence')}`, async () => {
-    const { page } = person;
-    const saved = async (label: string): Promise<string> => {
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('button', { name: `${label} the evidence`, exact: true }).click(),
-      ]);
-      expect(download.suggestedFilename()).to.match(new RegExp(`^evidence-${id}\\.(html|jsonl)$`));
-      return await readFile(await download.path(), 'utf8');
-    };
-    const printed = await saved('Save for printing');
+    const printed = await saved(() => press('Save for printing the evidence'));
     expect(printed.toLowerCase())
       .to.match(/^<!doctype html>/)
       .and.to.contain('invoice 1187');
-    const file = await saved('Save for verifying');
-    const { keys } = JSON.parse(file.slice(0, file.indexOf('\n'))) as { keys: string[] };
-    const { exit, code } = await verifyAudit(Readable.from([Buffer.from(file)]), { keys });
-    expect([exit, code]).to.deep.equal([0, null]);
+    const file = await saved(() => press('Save for verifying the evidence'));
+    expect(await verdictOf(file)).to.deep.equal([0, null]);
+    expect(file, 'what this person may see').to.contain('"opened":[{');
+    await person.page.getByLabel('Keep them sealed').check();
+    const closed = await saved(() => press('Save for verifying the evidence'));
+    expect(await verdictOf(closed)).to.deep.equal([0, null]);
+    expect(closed).not.to.contain('"opened":[{').and.not.to.contain('"name":"manifest"');
+  });
+
+  it(`opens every text of the evidence only for owners, with a reason and the password ${verifies('contract:18:console-evidence')}`, async () => {
+    const { page } = person;
+    const approver = await personAtApproval((await signInNew(gateway, 'approver')).email);
+    await approver.page.getByLabel('Open what you may see').waitFor();
+    expect(await approver.page.getByLabel(/Open every text/).count()).to.equal(0);
+    await approver.context.close();
+    await page.getByLabel(/Open every text/).check();
+    await press('Save for verifying the evidence');
+    await page.getByText('Give the reason for opening every text.').waitFor();
+    await page.getByRole('textbox', { name: 'Reason' }).fill('Request 77 of the court');
+    aheadMs += 16 * 60_000;
+    await press('Save for verifying the evidence');
+    await heading('Confirm it is you', 2);
+    await page.getByLabel('Password', { exact: true }).fill(PERSON_PASSWORD);
+    const file = await saved(() => page.keyboard.press('Enter'));
+    expect(await verdictOf(file)).to.deep.equal([0, null]);
+    expect(file).to.contain('"opened":[{');
+    await eventually(async () => {
+      const { body } = await owner.rest('GET', '/audit?type=AuditDisclosed');
+      const reasons = (body.items as Json[]).map(({ data }) => data.reason);
+      expect(reasons).to.deep.equal(['Request 77 of the court']);
+    });
   });
 
   it(`sends no request while the page is hidden ${verifies('contract:18:console-list')}`, async () => {

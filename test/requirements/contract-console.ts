@@ -108,7 +108,7 @@ export const contractConsole = {
   ],
   'contract:18:console-evidence': [
     'get_approval_evidence',
-    'The page of an approval saves its evidence for printing and for verifying, for those who may have it.',
+    'The page of an approval saves its evidence for printing and for verifying, for those who may have it, with the texts that they choose to open.',
   ],
   'contract:18:console-notices': [
     'list_approvals',
