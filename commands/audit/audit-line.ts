@@ -2,11 +2,11 @@
  * The line of an event in its trail (`docs/audit-format.md` 2). It is made from the stored event alone, so that the log decides
  * what was proven: no upcaster and no newer version of the gateway changes a leaf.
  */
-import { hash } from 'node:crypto';
 import { canonicalJson, isDeeperThan } from '../values/canonical-json.ts';
 import type { StoredEvent } from '../values/event.ts';
 import { uuidToId } from '../values/ids.ts';
 import { isJsonObject } from '../values/json-object.ts';
+import { sha256 } from './sha256.ts';
 
 export interface TrailLine {
   /** `org_…`, `usr_…` or `system`. */
@@ -75,9 +75,6 @@ export const leafHash = (line: string, hashOfBody: Uint8Array): Buffer =>
   sha256(LEAF, Buffer.from(line), hashOfBody);
 
 const LEAF = Buffer.of(0);
-
-/** In one call: a hash object for each of a million lines costs more than the hashing. */
-const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer');
 
 const SALT_BYTES = 16;
 

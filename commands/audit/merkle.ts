@@ -1,5 +1,5 @@
 /** The Merkle tree of a trail (RFC 6962 2.1): leaves, inner nodes, and proofs as aligned subtrees. */
-import { hash } from 'node:crypto';
+import { sha256 } from './sha256.ts';
 
 /** Bytes of a SHA-256. */
 export const HASH_BYTES = 32;
@@ -13,8 +13,6 @@ export interface Subtree {
 export interface TreeNode extends Subtree {
   readonly hash: Uint8Array;
 }
-
-const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer');
 
 const INNER = Buffer.of(1);
 

@@ -7,8 +7,7 @@ const [LEAF, NODE, SEALED_TEXT] = [0, 1, 2].map((byte) => Uint8Array.of(byte));
 const [utf8, strict] = [new TextEncoder(), new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })];
 class Failure extends Error { constructor(code, exit) { super(code); Object.assign(this, { code, exit }); } }
 const [fail, stop] = [1, 2].map((exit) => (code) => { throw new Failure(code, exit); });
-const isTrue = (holds, code) => holds || fail(code);
-const need = (conditions) => { for (const code in conditions) isTrue(conditions[code], code); };
+const isTrue = (holds, code) => holds || fail(code); const need = (conditions) => { for (const code in conditions) isTrue(conditions[code], code); };
 const attempt = (act, otherwise) => { try { return act(); } catch { return otherwise(); } };
 // SHA-256 (FIPS 180-4). As a program, the one of node:crypto takes its place: it is faster.
 const PRIMES = Array.from({ length: 310 }, (_, i) => i + 2).filter((n) => ![2, 3, 5, 7, 11, 13, 17].some((p) => p < n && n % p === 0));
@@ -25,6 +24,7 @@ function block(state, bytes, at) {
   }
   [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] += word));
 }
+const bytesOf = (latin1) => { const bytes = new Uint8Array(latin1.length); for (let i = 0; i < bytes.length; i++) bytes[i] = latin1.charCodeAt(i); return bytes; };
 const joined = (a, b) => { const all = new Uint8Array(a.length + b.length); all.set(a); all.set(b, a.length); return all; };
 export class Sha256 {
   #state = fractions(PRIMES.slice(0, 8), Math.sqrt); #rest = new Uint8Array(0); #size = 0;
@@ -63,11 +63,10 @@ export function canonicalJson(value, left = MAX_DEPTH) {
 export const parsed = (text) => { const value = attempt(() => JSON.parse(text), () => fail('not_canonical')); return isTrue(canonicalJson(value) === text, 'not_canonical') && value; };
 /** Only what encodes to the same text again is base64: that refuses pad bits, too. */
 function base64(text, length = null) {
-  const decoded = attempt(() => atob(text), () => fail('base64_invalid')); isTrue(btoa(decoded) === text && (length ?? decoded.length) === decoded.length, 'base64_invalid');
-  const bytes = new Uint8Array(decoded.length); for (let i = 0; i < bytes.length; i++) bytes[i] = decoded.charCodeAt(i); return bytes;
+  const decoded = attempt(() => atob(text), () => fail('base64_invalid'));
+  return isTrue(btoa(decoded) === text && (length ?? decoded.length) === decoded.length, 'base64_invalid') && bytesOf(decoded);
 }
-const toBase64 = (bytes) => btoa(String.fromCharCode(...bytes));
-const toBase64url = (bytes) => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+const toBase64 = (bytes) => btoa(String.fromCharCode(...bytes)); const toBase64url = (bytes) => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 // Sections 2 and 6: the members of records, as `name`, `name:kind` and `name?`.
 const isList = (is) => (value) => Array.isArray(value) && value.every(is);
@@ -481,16 +480,17 @@ export function sentences({ exit, record, offset, codes, facts }) {
   ];
 }
 async function main() {
-  const [{ parseArgs }, { createReadStream, readFileSync }, crypto] = await Promise.all(['util', 'fs', 'crypto'].map((name) => import(`node:${name}`)));
-  newHash = () => crypto.createHash('sha256'); if (crypto.hash !== undefined) sha256 = (bytes) => crypto.hash('sha256', bytes, 'buffer');
+  const [{ parseArgs }, { openSync, readFileSync, readSync }, crypto] = await Promise.all(['util', 'fs', 'crypto'].map((name) => import(`node:${name}`)));
+  newHash = () => crypto.createHash('sha256'); if (crypto.hash !== undefined) sha256 = (bytes) => bytesOf(crypto.hash('sha256', bytes, 'latin1'));
   const [one, many] = [{ type: 'string' }, { type: 'string', multiple: true }];
   const options = { key: many, policy: one, known: many, witness: many, quorum: one, require: many, distrust: many, json: { type: 'boolean' } };
   const text = (name) => attempt(() => strict.decode(readFileSync(name)), () => stop('unreadable')); let result = null;
+  function* pieces(name) { const [from, piece] = [openSync(name), new Uint8Array(2 ** 16)]; for (let n; (n = readSync(from, piece)) > 0;) yield piece.subarray(0, n); }
   try {
     const { values, positionals } = attempt(() => parseArgs({ options, allowPositionals: true }), () => stop('usage'));
     const { key = [], known = [], policy = [], witness: witnesses } = values; if (positionals.length !== 1) stop('usage');
     const given = { ...values, keys: key.map(text), known: known.map(text), policy: [policy].flat().map(text)[0], witnesses };
-    result = await verifyAudit(createReadStream(positionals[0], { highWaterMark: 2 ** 16 }), given);
+    result = await verifyAudit(pieces(positionals[0]), given);
   } catch (error) { result = refusal(error); }
   process.stdout.write(`${process.argv.includes('--json') ? JSON.stringify(result) : sentences(result).join('\n')}\n`); process.exitCode = result.exit;
 }
