@@ -5,15 +5,22 @@ export interface ByteBound<K, V> {
   readonly bytesOf: (value: V, key: K) => number;
 }
 
+interface Entry<V> {
+  readonly value: V;
+  /** How many entries had been placed when this one was placed last. */
+  placed: number;
+}
+
 /**
  * A map that keeps the most recently used entries, at most `limit` of them and at most the bytes of `bound`: for caches that
- * must stay bounded.
+ * must stay bounded. Order within the newest quarter is that of their placing, not of their use.
  */
 export class BoundedMap<K, V> {
-  readonly #entries = new Map<K, V>();
+  readonly #entries = new Map<K, Entry<V>>();
   readonly #limit: number;
   readonly #bound: ByteBound<K, V> | null;
   #bytes = 0;
+  #placed = 0;
 
   constructor(limit: number, bound: ByteBound<K, V> | null = null) {
     this.#limit = limit;
@@ -21,20 +28,21 @@ export class BoundedMap<K, V> {
   }
 
   get(key: K): V | undefined {
-    const value = this.#entries.get(key);
-    if (value !== undefined) {
-      // Insertion order is the order of use.
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    // A `Map` that is changed at each read is copied again and again, as what was deleted still takes a place.
+    if (this.#placed - entry.placed >= this.#entries.size / 4) {
       this.#entries.delete(key);
-      this.#entries.set(key, value);
+      this.#place(key, entry);
     }
-    return value;
+    return entry.value;
   }
 
   set(key: K, value: V): void {
     this.delete(key);
     const bytes = this.#bytesOf(value, key);
     if (bytes > this.#mostBytes) return;
-    this.#entries.set(key, value);
+    this.#place(key, { value, placed: 0 });
     this.#bytes += bytes;
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#limit && this.#bytes <= this.#mostBytes) break;
@@ -43,10 +51,17 @@ export class BoundedMap<K, V> {
   }
 
   delete(key: K): void {
-    const value = this.#entries.get(key);
-    if (value === undefined) return;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
     this.#entries.delete(key);
-    this.#bytes -= this.#bytesOf(value, key);
+    this.#bytes -= this.#bytesOf(entry.value, key);
+  }
+
+  /** Insertion order is the order of use. */
+  #place(key: K, entry: Entry<V>): void {
+    this.#placed += 1;
+    entry.placed = this.#placed;
+    this.#entries.set(key, entry);
   }
 
   get size(): number {

@@ -1,9 +1,9 @@
 /** Fetches messages by place, in any folder. */
 import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import type { Depth } from './fetched-message.ts';
-import { fetchUids } from './folder-candidates.ts';
+import { fetchEntries } from './folder-candidates.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { fetchTexts, type TextRequest } from './message-text.ts';
+import { fetchTexts, type Structures, type TextRequest } from './message-text.ts';
 import { openListed } from './open-folder.ts';
 
 const keyOf = ({ folder, uidValidity, uid }: MessageRef): string =>
@@ -36,15 +36,23 @@ async function fetchGroup(
   if (first === undefined || open === null) return [];
   const { uidValidity } = open;
   const uids = group.filter((ref) => ref.uidValidity === uidValidity).map(({ uid }) => uid);
-  const messages = await fetchUids(connection, { folder: first.folder, uidValidity }, uids, depth);
-  if (text === null) return messages;
+  const entries = await fetchEntries(connection, { folder: first.folder, uidValidity }, uids, depth);
+  if (text === null) return entries.map(({ message }) => message);
   const texts = await fetchTexts(
     connection,
-    messages.map(({ ref }) => ref.uid),
+    entries.map(({ message }) => message.ref.uid),
     text,
+    depth === 'structure' ? structuresOf(entries) : null,
   );
-  return messages.map((message) => {
+  return entries.map(({ message }) => {
     const found = texts.get(message.ref.uid);
     return found === undefined ? message : { ...message, text: found };
   });
 }
+
+const structuresOf = (entries: Awaited<ReturnType<typeof fetchEntries>>): Structures =>
+  new Map(
+    entries.flatMap(({ message, structure }) =>
+      structure === undefined ? [] : [[message.ref.uid, structure] as const],
+    ),
+  );

@@ -1,4 +1,5 @@
 /** Candidates of one folder: the server's search, its answers to server-defined conditions, and the dates. */
+import type { MessageStructureObject } from 'imapflow';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
@@ -87,25 +88,39 @@ function* inOrder(
   }
 }
 
+/** A message, and the structure of its body where the depth includes it. */
+interface FetchedEntry {
+  readonly message: FetchedMessage;
+  readonly structure: MessageStructureObject | undefined;
+}
+
 /** Fetches messages of the searched folder, which must be open; omits those that are gone or marked `\Deleted`. */
-export async function fetchUids(
+export async function fetchEntries(
   connection: ImapConnection,
   { folder, uidValidity }: Pick<SearchedFolder, 'folder' | 'uidValidity'>,
   uids: readonly number[],
   depth: Depth,
-): Promise<readonly FetchedMessage[]> {
+): Promise<readonly FetchedEntry[]> {
   const asked = new Set(uids);
-  const messages: FetchedMessage[] = [];
+  const entries: FetchedEntry[] = [];
   for (const piece of inPieces(uids, UIDS_PER_FETCH)) {
     const fetched = await fetchEnvelopes(connection, piece, FETCH_ITEMS[depth]);
     for (const message of fetched) {
       if (asked.has(message.uid) && !isDeleted(message)) {
-        messages.push(toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders));
+        entries.push({
+          message: toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders),
+          structure: message.bodyStructure,
+        });
       }
     }
   }
-  return messages;
+  return entries;
 }
+
+/** As `fetchEntries`, without the structures. */
+export const fetchUids = async (
+  ...asked: Parameters<typeof fetchEntries>
+): Promise<readonly FetchedMessage[]> => (await fetchEntries(...asked)).map(({ message }) => message);
 
 /** True when the whole filter matches, including the server's own answers. */
 export function isHit(message: FetchedMessage, searched: SearchedFolder, filter: Filter): boolean {

@@ -57,18 +57,20 @@ interface Choice {
 /**
  * The text of each message by UID, cut at `chars`; HTML as the source is not cut. For a part longer than the read limit,
  * `totalChars` is an estimate. Bytes that the server did not return are fetched again; if they are still missing, the text
- * is `isMissing`. Throws like `ImapConnection.run`.
+ * is `isMissing`. `known`: the structures of all these messages, where they were fetched already. Throws like
+ * `ImapConnection.run`.
  */
 export async function fetchTexts(
   connection: ImapConnection,
   uids: readonly number[],
   request: TextRequest,
+  known: Structures | null = null,
 ): Promise<ReadonlyMap<number, FetchedText>> {
   const share = Math.floor(BYTES_PER_ANSWER / Math.max(1, uids.length));
   const maxBytes = Math.min(BYTES_PER_ANSWER, Math.max(share, request.chars * BYTES_PER_CHAR));
   const texts = new Map<number, FetchedText>();
   for (const piece of inPieces(uids, AT_ONCE)) {
-    const structures = await fetchStructures(connection, piece);
+    const structures = known === null ? await fetchStructures(connection, piece) : among(known, piece);
     const reader = new PartReader(connection, maxBytes);
     for (const { uid, parts, notes } of await chosenParts(reader, structures, request.source)) {
       const decoded = parts.flatMap((part) => reader.decoded({ uid, part }) ?? []);
@@ -85,7 +87,11 @@ export async function fetchTexts(
   return texts;
 }
 
-type Structures = ReadonlyMap<number, MessageStructureObject>;
+/** The body of each message by UID; a message without one has no entry. */
+export type Structures = ReadonlyMap<number, MessageStructureObject>;
+
+const among = (structures: Structures, uids: readonly number[]): Structures =>
+  new Map([...structures].filter(([uid]) => uids.includes(uid)));
 
 async function fetchStructures(connection: ImapConnection, uids: readonly number[]): Promise<Structures> {
   const query = { uid: true, bodyStructure: true };

@@ -41,8 +41,10 @@ export const getMessage = defineCapability<Input, Message>({
     );
     const message = await orStale(context, requested, fetched);
     const viewing: Viewing = { mailbox, access, locators: ports.locators, view: 'full', body };
-    const { show } = await showMessages(ports, viewing, [message]);
-    if (body) await recordBodies(context, viewing, [message]);
+    const [{ show }] = await Promise.all([
+      showMessages(ports, viewing, [message]),
+      body && recordBodies(context, viewing, [message]),
+    ]);
     return show(message);
   },
 });

@@ -42,7 +42,8 @@ export async function readStream(log: EventLog, plan: StreamRead, answers: Answe
     const page = await log.rows.streamFrom(stream, next, direction, left);
     await sendAll(answers, forwards ? page : page.filter(({ revision }) => revision >= lowest), encode);
     const last = page.at(-1);
-    if (!last) return;
+    // What was appended since is not asked for: the read ends where the stream ended when it began.
+    if (!last || (forwards && last.revision >= state.head)) return;
     left -= page.length;
     next = last.revision + (forwards ? 1 : -1);
   }

@@ -12,6 +12,15 @@ describe('BoundedMap', () => {
     expect([map.get('a'), map.get('c'), map.size]).to.deep.equal([1, 3, 2]);
   });
 
+  it('keeps an entry that is read before its turn, however many are added', () => {
+    const map = new BoundedMap<number, string>(100);
+    for (let key = 1; key <= 1_000; key += 1) {
+      map.set(key, 'value');
+      expect(map.get(1), `after ${String(key)}`).to.equal('value');
+    }
+    expect([map.size, map.get(901), map.get(902)]).to.deep.equal([100, undefined, 'value']);
+  });
+
   it('replaces and deletes entries', () => {
     const map = new BoundedMap<string, number>(2);
     map.set('a', 1);
