@@ -1,5 +1,5 @@
 /** A lease for one task: two requests of this process exclude each other as two processes do. */
-import type { Leases } from '../ports/ports.ts';
+import type { Leases } from '../ports/leases.ts';
 
 export interface HeldLease {
   /**
@@ -7,7 +7,8 @@ export interface HeldLease {
    * a long pause of this process.
    */
   assertHeld(): void;
-  release(): Promise<void>;
+  /** By `giveUp`, if given: a statement that also does something else. Does nothing the second time. */
+  release(giveUp?: () => Promise<void>): Promise<void>;
 }
 
 /** The lease expired while its work was delayed; another process may have reconciled that work by now. */
@@ -29,14 +30,18 @@ function namesInUse(leases: Leases): Set<string> {
   return names;
 }
 
-/** Takes a lease. Null when another task holds it, here or in another process. */
-export async function holdLease(leases: Leases, name: string): Promise<HeldLease | null> {
+/** Takes a lease, by `acquire`. Null when another task holds it, here or in another process. */
+export async function holdLease(
+  leases: Leases,
+  name: string,
+  acquire = () => leases.acquire(name),
+): Promise<HeldLease | null> {
   const names = namesInUse(leases);
   if (names.has(name)) return null;
   names.add(name);
   let isHeld = false;
   try {
-    isHeld = await leases.acquire(name);
+    isHeld = await acquire();
   } finally {
     if (!isHeld) names.delete(name);
   }
@@ -45,9 +50,11 @@ export async function holdLease(leases: Leases, name: string): Promise<HeldLease
     assertHeld: () => {
       if (!leases.isHeld(name)) throw new LeaseLost(name);
     },
-    release: async () => {
+    release: async (giveUp = () => leases.release(name)) => {
+      if (!isHeld) return;
+      isHeld = false;
       try {
-        await leases.release(name);
+        await giveUp();
       } finally {
         names.delete(name);
       }

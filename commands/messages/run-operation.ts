@@ -51,30 +51,43 @@ export async function runOperation(
   author: Author,
   run: Run,
 ): Promise<RunEnd> {
-  const holding = holdLease(ports.leases, run.operationId);
-  const originator = { mailboxId: run.mailbox.id, operationId: run.operationId };
-  const expecting = ports.changeAttribution.expect(originator, intendedChanges(run.steps, run.targets));
+  const holding = holdExpecting(ports, run);
   const begun = { isBegun: false };
   try {
-    const observing = observeTargets(mail, run);
-    const [steps, expectation, lease] = await Promise.all([observing, expecting, holding]);
+    const [steps, held] = await Promise.all([observeTargets(mail, run), holding]);
     const observed = { ...run, steps };
-    const intent = lease && (await run.begin(steps));
-    if (lease === null || intent === null) return 'not_begun';
+    const intent = held && (await run.begin(steps));
+    if (held === null || intent === null) return 'not_begun';
     begun.isBegun = true;
-    return await effect(mail, ports, author, { run: observed, intent, expectation, lease });
+    return await effect(mail, ports, author, { run: observed, intent, ...held });
   } finally {
     // The writer that was first expects its own changes.
-    if (!begun.isBegun)
-      inPeace(
-        ports,
-        expecting.then((expectation) => expectation.settle([])),
-      );
-    inPeace(
-      ports,
-      holding.then((lease) => lease?.release()),
-    );
+    const end = async (held: Held | null): Promise<void> => {
+      await held?.lease.release(begun.isBegun ? undefined : () => held.expectation.settle([]));
+    };
+    inPeace(ports, holding.then(end));
   }
+}
+
+/** The lease of the operation, and its changes expected: taken and noted in one step, and ended in one. */
+interface Held {
+  readonly lease: HeldLease;
+  /** Of the changes about to be made: the feed attributes them to this operation. */
+  readonly expectation: Expectation;
+}
+
+/** Null when another process holds the lease. */
+async function holdExpecting({ leases, changeAttribution }: Runner, run: Run): Promise<Held | null> {
+  const name = run.operationId;
+  const originator = { mailboxId: run.mailbox.id, operationId: name };
+  const changes = intendedChanges(run.steps, run.targets);
+  const expecting: { expectation: Expectation | null } = { expectation: null };
+  const lease = await holdLease(leases, name, async () => {
+    expecting.expectation = await changeAttribution.expectUnder({ leases, name }, originator, changes);
+    return expecting.expectation !== null;
+  });
+  const { expectation } = expecting;
+  return lease && expectation && { lease, expectation };
 }
 
 /** Records the state of each destination before the effect, for a later reconciliation. */
@@ -90,12 +103,9 @@ async function observeTargets(mail: MailSession, { mailbox, steps }: Run): Promi
   return observed;
 }
 
-interface Begun {
+interface Begun extends Held {
   readonly run: Run;
   readonly intent: bigint;
-  readonly lease: HeldLease;
-  /** Of the changes about to be made: the feed attributes them to this operation. */
-  readonly expectation: Expectation;
 }
 
 async function effect(
@@ -115,14 +125,12 @@ async function effect(
     const results = await runActions(mail, { mailbox, steps, targets, locators: ports.locators });
     lease.assertHeld();
     const remaining = remainingChanges(steps, targets, results, ports.locators);
-    const [position] = await Promise.all([
-      appendOutcomes(ports, author, { run, intent, results }),
-      expectation.settle(remaining),
-    ]);
+    const position = await appendOutcomes(ports, author, { run, intent, results });
+    await lease.release(() => expectation.settle(remaining));
     return position === null ? 'overtaken' : { results, position };
   } catch (error) {
     if (!(error instanceof LeaseLost)) throw error;
-    await expectation.settle(intendedChanges(steps, targets));
+    await lease.release(() => expectation.settle(intendedChanges(steps, targets)));
     return 'overtaken';
   }
 }

@@ -2,6 +2,7 @@
  * The gateway's own changes of a mailbox, noted before they are made. A process that finds one on the mail
  * server recognizes it, also before its outcome is recorded.
  */
+import type { Leases } from './leases.ts';
 
 /** A message that the gateway puts into a folder: moved, copied or appended. */
 export interface OwnArrival {
@@ -45,7 +46,7 @@ export interface OwnFlags {
 export type OwnChange = OwnArrival | OwnDeparture | OwnFlags;
 
 /** The originator of the changes. */
-interface Originator {
+export interface Originator {
   readonly mailboxId: string;
   /** Null = a copy that the gateway keeps in Drafts: the feed does not report its change. */
   readonly operationId: string | null;
@@ -65,4 +66,13 @@ export interface ChangeAttribution {
    * Resolves when every process can know the changes; they may be made only then. Throws `store_unavailable`.
    */
   expect(originator: Originator, changes: readonly OwnChange[]): Promise<Expectation>;
+  /**
+   * As `expect`, and takes the lease in the same step; `settle` releases it. Null when another run holds it:
+   * then nothing is expected.
+   */
+  expectUnder(
+    lease: { readonly leases: Leases; readonly name: string },
+    originator: Originator,
+    changes: readonly OwnChange[],
+  ): Promise<Expectation | null>;
 }

@@ -6,6 +6,7 @@ import type { AuthorizationRequests } from './authorization-server.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from '../values/ids.ts';
+import type { Leases } from './leases.ts';
 import type { MirrorVersions } from './mirror-versions.ts';
 import type { ChangeAttribution } from './change-attribution.ts';
 import type { MailDiscovery } from './mail-discovery.ts';
@@ -25,6 +26,7 @@ import type {
 } from './sign-in-port.ts';
 import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
+import type { SqlText } from './statement.ts';
 import type { SystemMailer } from './system-mailer.ts';
 import type { SubmissionPort } from './submission-port.ts';
 import type { EventStore } from './event-store.ts';
@@ -60,7 +62,7 @@ export type Row = Record<string, unknown>;
 
 /** SQL with positional parameters (`$1`), over a pool or inside one transaction. */
 export interface Sql {
-  query<R extends Row = Row>(text: string, parameters?: readonly unknown[]): Promise<R[]>;
+  query<R extends Row = Row>(statement: SqlText, parameters?: readonly unknown[]): Promise<R[]>;
   /** Runs `work` in one transaction; a throw rolls back. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
@@ -113,23 +115,6 @@ export interface Locators {
   openFolder(id: string): { readonly mailboxNumber: number; readonly folderNumber: number } | null;
   /** Null when the text is not an attachment id of this gateway. */
   openAttachment(id: string): { readonly place: MessagePlace; readonly part: number } | null;
-}
-
-/**
- * `work.lease`: which process runs an operation now. Held by this process's run id for 30 s, renewed every 10
- * s.
- */
-export interface Leases {
-  readonly runId: string;
-  /** Takes or keeps the lease. False when another live run holds it. */
-  acquire(name: string): Promise<boolean>;
-  release(name: string): Promise<void>;
-  /**
-   * True while no other process can hold it, by a clock that a paused process cannot stop. Needs no query.
-   */
-  isHeld(name: string): boolean;
-  /** Null when no process holds it (never taken, released or expired). */
-  holder(name: string): Promise<{ readonly runId: string; readonly until: Date } | null>;
 }
 
 /** One line of the process's own access stream: a read of bodies, or a refusal. */

@@ -47,6 +47,37 @@ export interface FolderUpdate extends FolderKey {
   readonly mirror: FolderMirror;
 }
 
+/** A message that is now in another folder under another UID. */
+export interface MovedMessage {
+  readonly from: number;
+  readonly uid: number;
+  /** Null where the mirror of its new folder is brought up to date otherwise. */
+  readonly to: number | null;
+  readonly newUid: number;
+}
+
+/** What the mirror of a folder is after the moves. */
+export interface MovedFolder {
+  readonly folderNumber: number;
+  readonly uidNext: number;
+  readonly total: number;
+  /** Messages more in the mirror; negative where more left. */
+  readonly grown: number;
+  /** As counted when these moves were all that had invalidated it. */
+  readonly invalidations: number;
+}
+
+/** Messages that the mail server reported moved, and what their folders are after it. */
+export interface MovedMessages {
+  readonly mailboxNumber: number;
+  readonly moves: readonly MovedMessage[];
+  readonly folders: readonly MovedFolder[];
+  /** Null when the feed has it already. */
+  readonly feedPosition: Position | null;
+  /** Ids of the expected changes that this settles. */
+  readonly echoes: readonly string[];
+}
+
 /** Other flags that begin with a backslash (`\Recent`) are not mirrored. */
 export const MIRRORED_FLAGS = ['\\Seen', '\\Flagged', '\\Answered', '\\Draft', '\\Deleted'] as const;
 
@@ -85,6 +116,8 @@ export interface MailIndex {
   ): Promise<ReadonlyMap<number, readonly number[]>>;
   /** Throws `FencedOff` when a later worker holds the mailbox; then nothing is changed. */
   apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void>;
+  /** Moves messages between folders. Throws `FencedOff` as `apply`. */
+  move(mailboxId: string, fence: Fence, moved: MovedMessages): Promise<void>;
   /**
    * Attests that the server reports changes of the folder to the worker at once (IDLE): answers from the mirror need no
    * poll while the worker's lease and the life of its process last. Throws `FencedOff`.
@@ -109,6 +142,8 @@ export interface MailIndex {
   unnamed(mailboxNumber: number): Promise<readonly number[]>;
   /** Assigns some of them to their threads, newest first; true when there are no more. Throws `FencedOff`. */
   nameSome(mailboxId: string, fence: Fence, key: FolderKey): Promise<boolean>;
+  /** After many messages were added: the planner learns of them now, not when autovacuum next looks. */
+  analyze(): Promise<void>;
   erase(mailboxNumber: number): Promise<void>;
 }
 

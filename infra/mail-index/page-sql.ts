@@ -18,7 +18,8 @@ import {
   type Way,
 } from './walk-sql.ts';
 
-export interface Statement {
+/** A statement with its parameters. */
+export interface BoundStatement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
@@ -41,7 +42,7 @@ const STATES = `
   from mirror.folder where mailbox_number = $1::int and folder_number = any($2::int[])`;
 
 /** Only the state of the mirrors. */
-export const statesStatement = (mailbox: WholeMailbox, folderNumbers: readonly number[]): Statement => ({
+export const statesStatement = (mailbox: WholeMailbox, folderNumbers: readonly number[]): BoundStatement => ({
   text: STATES,
   values: [mailbox.mailboxNumber, folderNumbers, mailbox.folderNumbers],
 });
@@ -75,7 +76,7 @@ const PLACE_COLUMNS =
   'found.uid, found.received_at, found.sent_at, found.size, found.seen, found.flagged, found.answered, found.draft, found.has_attachment, found.keywords, found.provider_id, found.also_in';
 
 /** The statement for a page. */
-export function pageStatement(ask: PageAsk, way: Way): Statement {
+export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
   const parameters = parametersOf(ask);
   const places = way.kind === 'sift' ? siftedPlaces(ask, parameters) : walkedPlaces(ask, way, parameters);
   const text = ask.withEnvelope ? `left ${TEXT_JOIN}` : '';
@@ -105,7 +106,7 @@ function parametersOf({ mailbox, folderNumbers }: PageAsk): Parameters {
 }
 
 /** Counts the matches of an exact filter; the number is returned in `count`. */
-export function countStatement(ask: PageAsk): Statement {
+export function countStatement(ask: PageAsk): BoundStatement {
   const parameters = parametersOf(ask);
   const { condition, join } = filtered(ask, parameters);
   const page = `

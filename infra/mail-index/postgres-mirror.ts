@@ -15,11 +15,13 @@ import {
   MIRRORED_FLAGS,
   type MirroredMessage,
   MirrorNotReady,
+  type MovedMessages,
   type ThreadsAsked,
   type ThreadsNow,
   type WholeMailbox,
 } from './folder-mirror.ts';
 import { foldersBeside } from './folders-beside.ts';
+import { moveMessages } from './move-messages.ts';
 import { MirrorChanged, PageReader, queryIndex } from './read-page.ts';
 import { threadsNow } from './threads.ts';
 import { nameSome, removeAll, writeFolder } from './write-folder.ts';
@@ -32,11 +34,17 @@ import { UnchangedPages, versionOfPage } from './unchanged-pages.ts';
 const WITHOUT_FLUSH = "select set_config('synchronous_commit', 'off', true)";
 
 /** Held to the end of the transaction: no process takes the mailbox while the holder writes. */
-const HOLDS = 'select 1 from work.mailbox_lease where mailbox_id = $1 and fence = $2 for share';
+const HOLDS = {
+  name: 'mailbox_lease_hold',
+  text: 'select 1 from work.mailbox_lease where mailbox_id = $1 and fence = $2 for share',
+};
 
-const FOLDER = `
-  select uid_validity, uid_next, indexed_from, highest_modseq, total, checked_at, feed_position, distrusts
-  from mirror.folder where mailbox_number = $1 and folder_number = $2`;
+const FOLDER = {
+  name: 'mirror_folder',
+  text: `
+    select uid_validity, uid_next, indexed_from, highest_modseq, total, checked_at, feed_position, distrusts
+    from mirror.folder where mailbox_number = $1 and folder_number = $2`,
+};
 
 /** All data of a mailbox. */
 const TABLES = [
@@ -69,15 +77,24 @@ interface FolderRow extends Record<string, unknown> {
   readonly distrusts: string;
 }
 
-interface FlagsRow extends Record<string, unknown> {
+export interface FlagsRow extends Record<string, unknown> {
   readonly uid: string;
   readonly flags: readonly boolean[];
   readonly keywords: readonly string[] | null;
 }
 
-const FLAGS = `
-  select uid, array[seen, flagged, answered, draft, deleted] as flags, keywords from mirror.message
-  where mailbox_number = $1 and folder_number = $2 and uid between $3 and $4 order by uid`;
+const FLAGS = {
+  name: 'mirror_flags',
+  text: `
+    select uid, array[seen, flagged, answered, draft, deleted] as flags, keywords from mirror.message
+    where mailbox_number = $1 and folder_number = $2 and uid between $3 and $4 order by uid`,
+};
+
+/** The tables that have grown by more than a tenth, and 20 pages, since the planner last knew their size. */
+const GROWN = `
+  select c.oid::regclass::text as name from pg_class c
+  where c.relnamespace = 'mirror'::regnamespace and c.relkind = 'r'
+    and pg_relation_size(c.oid) / current_setting('block_size')::int > 1.1 * c.relpages + 20`;
 
 export class PostgresMailIndex implements MailIndex {
   readonly #sql: Sql;
@@ -116,6 +133,10 @@ export class PostgresMailIndex implements MailIndex {
     await this.#fenced(mailboxId, fence, async (sql) => {
       await writeFolder(sql, update, (root) => this.#locators.thread(update.mailboxNumber, root));
     });
+  }
+
+  move(mailboxId: string, fence: Fence, moved: MovedMessages): Promise<void> {
+    return moveMessages(this.#sql, mailboxId, fence, moved);
   }
 
   async attest(
@@ -226,6 +247,11 @@ export class PostgresMailIndex implements MailIndex {
     return null;
   }
 
+  async analyze(): Promise<void> {
+    const grown = await this.#sql.query<{ name: string }>(GROWN);
+    for (const { name } of grown) await this.#sql.query(`analyze ${name}`);
+  }
+
   async erase(mailboxNumber: number): Promise<void> {
     for (const table of TABLES) {
       await this.#sql.query(`delete from ${table} where mailbox_number = $1`, [mailboxNumber]);
@@ -254,7 +280,8 @@ const mirrorOf = (row: FolderRow): FolderMirror => ({
   invalidations: Number(row.distrusts),
 });
 
-const flagsOfRow = ({ flags, keywords }: FlagsRow): readonly string[] => [
+/** The mirrored flags of a row, in the form of the mirror. */
+export const flagsOfRow = ({ flags, keywords }: Pick<FlagsRow, 'flags' | 'keywords'>): readonly string[] => [
   ...MIRRORED_FLAGS.filter((_, index) => flags[index] === true),
   ...(keywords ?? []),
 ];

@@ -138,7 +138,8 @@ export class BackgroundSync {
         if (isOver()) return;
       }
     };
-    await turns.run(() => gateway.withConnection(sync.mailboxId, onConnection), signal);
+    // Not while mailboxes connect: then it is many at once, each for the first time.
+    await turns.run(() => gateway.withConnection(sync.mailboxId, onConnection, this.#isComplete), signal);
   }
 
   /** The next step: requested folders first, then the initial scan in the order of the folders, then comparisons. */
@@ -155,6 +156,7 @@ export class BackgroundSync {
       if (mirror.indexedFrom > 1) return (...on) => this.#scan(folder, ...on);
     }
     if (!this.#isComplete && all.length > 0) {
+      await sync.index.analyze();
       await onComplete();
       this.#isComplete = true;
     }

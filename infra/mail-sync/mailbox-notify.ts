@@ -2,30 +2,38 @@
 
 import type { Sql } from '../../commands/ports/ports.ts';
 
-/** The channel; its payload is `<mailbox id> <folder number>,<folder number>…`. */
+/** The channel; its payload is `<mailbox id> <folder number>,<folder number>…`, and ` look` where a poll is requested. */
 export const MAILBOX_CHANNEL = 'mailbox_changed';
 
 /** Postgres rejects payloads of 8,000 bytes; with more folders than this, the whole mailbox is polled. */
 const MOST_FOLDERS = 500;
 
-/** The payload that makes the mailbox's worker, in any process, poll these folders now. */
+/** The payload that tells the mailbox's worker, in any process, of settled own changes in these folders. */
 export function encodeNotification(mailboxId: string, folders: readonly number[]): string {
   const named = folders.length > MOST_FOLDERS ? [] : folders;
   return `${mailboxId} ${named.join(',')}`;
 }
 
-/** Reads a payload; null for one that this version does not understand. No folders = all. */
-export function decodeNotification(
-  payload: string | undefined,
-): { mailboxId: string; folders: number[] } | null {
-  const [, mailboxId, folders] = /^(mbx_\w+) ([\d,]*)$/.exec(payload ?? '') ?? [];
+interface Notification {
+  readonly mailboxId: string;
+  /** None = all. */
+  readonly folders: readonly number[];
+  /** The folders are to be polled, whatever was settled in them. */
+  readonly isPoll: boolean;
+}
+
+/** Reads a payload; null for one that this version does not understand. */
+export function decodeNotification(payload: string | undefined): Notification | null {
+  const [, mailboxId, folders, look] = /^(mbx_\w+) ([\d,]*)( look)?$/.exec(payload ?? '') ?? [];
   if (mailboxId === undefined || folders === undefined) return null;
-  return { mailboxId, folders: folders === '' ? [] : folders.split(',').map(Number) };
+  const numbers = folders === '' ? [] : folders.split(',').map(Number);
+  return { mailboxId, folders: numbers, isPoll: look !== undefined || numbers.length === 0 };
 }
 
 /** Requests a poll of these folders now. Throws `store_unavailable`. */
 export async function notifyMailbox(sql: Sql, mailboxId: string, folders: readonly number[]): Promise<void> {
-  await sql.query('select pg_notify($1, $2)', [MAILBOX_CHANNEL, encodeNotification(mailboxId, folders)]);
+  const payload = `${encodeNotification(mailboxId, folders)} look`;
+  await sql.query('select pg_notify($1, $2)', [MAILBOX_CHANNEL, payload]);
 }
 
 /** Announces that these mailboxes have no worker any more, as a request to poll all their folders. Throws `store_unavailable`. */

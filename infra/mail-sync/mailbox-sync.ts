@@ -11,6 +11,7 @@ import type {
   FolderUpdate,
   MailIndex,
   Attestation,
+  MovedMessages,
 } from '../mail-index/folder-mirror.ts';
 import type { FeedWriter } from './feed-writer.ts';
 import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
@@ -50,6 +51,8 @@ export class MailboxSync {
    */
   readonly #appended = new Map<string, Position>();
   readonly #mirrors = new Map<number, FolderMirror>();
+  /** Folders that a poll in several turns is not over with. */
+  readonly unfinished = new Set<number>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor({ ports, index, feed, lease, mailboxNumber }: MailboxSyncOptions) {
@@ -104,6 +107,19 @@ export class MailboxSync {
     await this.index.apply(this.mailboxId, this.#lease.fence, whole);
     this.#mirrors.set(folder.number, update.mirror);
     return update.mirror;
+  }
+
+  /** Moves messages between mirrored folders. Throws as `apply`. */
+  async applyMoves(moved: Omit<MovedMessages, 'mailboxNumber'>): Promise<void> {
+    this.assertHeld();
+    const { mailboxNumber } = this;
+    await this.index.move(this.mailboxId, this.#lease.fence, { ...moved, mailboxNumber });
+    for (const { folderNumber, uidNext, total, invalidations } of moved.folders) {
+      const known = this.#mirrors.get(folderNumber);
+      if (!known) continue;
+      const feedPosition = moved.feedPosition ?? known.feedPosition;
+      this.#mirrors.set(folderNumber, { ...known, uidNext, total, invalidations, feedPosition });
+    }
   }
 
   /** Assigns some messages of an older mirror to their threads; true when there are no more. Throws as `apply`. */

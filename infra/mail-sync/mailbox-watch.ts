@@ -11,6 +11,7 @@ import type { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { IdleVerdicts } from './idle-verdicts.ts';
 import { pollFolder } from './poll-folder.ts';
 import { MailboxLost } from './mailbox-leases.ts';
+import { OwnMoves } from './own-moves.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { type FolderRounds, isInbox } from './fetch-folders.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
@@ -53,12 +54,15 @@ export class MailboxWatch {
   #attestedAt = 0;
   #nextAskAt = 0;
   #isAttesting = false;
+  readonly #ownMoves: OwnMoves;
   #failure: Error | null = null;
   /** The life of the process before INBOX was last found equal to the mirror. */
   #life: Life | null = null;
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    const inbox = { number: () => this.#inbox?.number ?? null, isReported: () => this.#isAttesting };
+    this.#ownMoves = new OwnMoves(options.sync, inbox);
     // At a random point of the first interval, so that mailboxes connected together do not poll together.
     this.#nextRoundAt = performance.now() + Math.random() * options.times.roundEveryMs;
     this.#subscribe();
@@ -66,11 +70,11 @@ export class MailboxWatch {
 
   /** Everything the server has reported is in feed and mirror. */
   get isCurrent(): boolean {
-    return !this.#isInboxBehind && this.#options.background.isIdle;
+    return !this.#isInboxBehind && !this.#ownMoves.areWaiting && this.#options.background.isIdle;
   }
 
   get #isInboxBehind(): boolean {
-    return this.#inboxChanged || this.#inboxReported;
+    return this.#inboxChanged || this.#inboxReported || this.#ownMoves.haveUnexplained;
   }
 
   /** These folders changed; an empty list means all. */
@@ -80,6 +84,12 @@ export class MailboxWatch {
     if (changed.some(isInbox)) this.#inboxChanged = true;
     background.ask(changed.filter((folder) => !isInbox(folder)));
     wake.ring();
+  }
+
+  /** Own changes of these folders are settled. */
+  markSettled(numbers: readonly number[]): void {
+    this.#ownMoves.markSettled(numbers);
+    this.#options.wake.ring();
   }
 
   /** Requests a list of the folders soon. */
@@ -100,6 +110,8 @@ export class MailboxWatch {
     while (!signal.aborted) {
       this.#assertWell();
       const inbox = this.#inbox;
+      const unclear = await this.#ownMoves.take();
+      if (unclear.length > 0) this.markChanged(unclear);
       if (this.#isAttesting && !this.#isReportedInTime) await this.endAttesting();
       if (inbox && this.#isInboxBehind) await this.#pollInbox(inbox);
       else if (performance.now() >= this.#nextRoundAt) await this.#round(signal);
@@ -159,10 +171,11 @@ export class MailboxWatch {
     const { wake, verdicts, server, sync } = this.#options;
     const connection = this.#connection;
     connection.watch(
-      () => {
+      (vanished) => {
         const listenedMs = performance.now() - this.#listenedAt;
         if (connection.isListening) verdicts.reportedUnasked(server, sync.mailboxId, listenedMs);
-        this.#inboxReported = true;
+        if (vanished === null) this.#inboxReported = true;
+        else this.#ownMoves.noteVanished(vanished);
         wake.ring();
       },
       () => {
@@ -188,6 +201,7 @@ export class MailboxWatch {
     const life = this.#options.life();
     const seen = (): void => {
       this.#inboxReported = false;
+      this.#ownMoves.forgetVanished();
     };
     // News that the server reports on this request is part of this poll.
     if ((await pollFolder(sync, this.#connection, inbox, seen)) === null) {
@@ -215,6 +229,7 @@ export class MailboxWatch {
   async #round(signal: AbortSignal): Promise<void> {
     const { sync, rounds, background, times, verdicts, server } = this.#options;
     this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
+    if (this.#inbox && this.#ownMoves.needsLook(this.#inbox)) await this.#pollInbox(this.#inbox);
     const life = this.#options.life();
     const changed = await rounds.poll(this.#connection, () => this.#breakOff(signal));
     // A round that takes longer than the interval must leave room for other work.
@@ -276,7 +291,7 @@ export class MailboxWatch {
 
   #pauseMs(inbox: FolderRef | undefined): number {
     const { isListening, canListen } = this.#connection;
-    const wakeAt = [this.#nextRoundAt];
+    const wakeAt = [this.#nextRoundAt, this.#ownMoves.nextAt];
     if (inbox && canListen && !isListening) wakeAt.push(this.#listensFrom);
     if (inbox && this.#isAsked) wakeAt.push(this.#nextAskAt);
     return Math.max(0, Math.min(...wakeAt) - performance.now());

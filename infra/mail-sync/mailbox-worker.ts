@@ -65,6 +65,11 @@ export class MailboxWorker {
     this.#watch?.markChanged(folders);
   }
 
+  /** Own changes of these folders are settled. */
+  markSettled(folders: readonly number[]): void {
+    this.#watch?.markSettled(folders);
+  }
+
   /** The worker was asked to end. */
   get isEnding(): boolean {
     return this.#ending.signal.aborted;

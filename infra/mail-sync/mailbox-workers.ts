@@ -10,8 +10,9 @@ import { decodeNotification, MAILBOX_CHANNEL, notifyMailboxes } from './mailbox-
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
 import { SYNC_TIMES, type SyncTimes } from './sync-times.ts';
+import { WakeSignal } from '../concurrency/wake-signal.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
-import { WorkerHeartbeat } from './worker-heartbeat.ts';
+import { PROCESS, WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkersOptions extends Pick<WorkerOptions, 'gateway' | 'index'> {
   readonly ports: Ports;
@@ -23,8 +24,6 @@ export interface WorkersOptions extends Pick<WorkerOptions, 'gateway' | 'index'>
 /** Concurrent logins: a provider sees all of them come from one address. */
 const CONNECT_AT_ONCE = 20;
 const WORK_AT_ONCE = 8;
-/** A lease with this prefix marks a process that takes its share of the mailboxes. */
-const PROCESS = 'mail-worker/';
 
 interface Running {
   readonly worker: MailboxWorker;
@@ -53,6 +52,11 @@ class MailboxWorkers {
   /** Mailboxes to reconcile: they changed, or no live process is known to work on them. */
   readonly #open = new Set<string>();
   readonly #sweeps: Sweeps;
+  /** The other processes that work on mail, as of the last heartbeat. */
+  #others: readonly string[] = [];
+  /** Rung when there is something to reconcile. */
+  readonly #wake = new WakeSignal();
+  #reconciledAt = -Infinity;
   readonly #connecting = new Semaphore(CONNECT_AT_ONCE);
   readonly #working = new Semaphore(WORK_AT_ONCE);
   readonly #verdicts = new IdleVerdicts();
@@ -71,26 +75,32 @@ class MailboxWorkers {
     const { ports, directUrl } = this.#options;
     const { clock, log } = ports;
     const loop = { clock, log, signal: this.#signal };
+    const wake = this.#wake;
+    this.#signal.addEventListener('abort', () => {
+      wake.ring();
+    });
     this.#options.directory.onMailboxChange(({ id }) => {
-      this.#open.add(id);
+      this.#reopen(id);
     });
     // What was notified while this process did not listen is found by the sweep when it listens.
     const onListening = (): void => {
       this.#sweeps.ask();
+      wake.ring();
     };
     const onNotification = (payload: string): void => {
       const notification = decodeNotification(payload);
       if (notification === null) return;
-      this.#running.get(notification.mailboxId)?.worker.markChanged(notification.folders);
+      const { mailboxId, folders, isPoll } = notification;
+      const worker = this.#running.get(mailboxId)?.worker;
+      if (isPoll) worker?.markChanged(folders);
+      else worker?.markSettled(folders);
       // Its worker may have released it.
-      if (notification.folders.length === 0) this.#open.add(notification.mailboxId);
+      if (folders.length === 0) this.#reopen(mailboxId);
     };
     await Promise.all([
-      repeat({ ...loop, name: 'mailbox-workers', everyMs: this.#times.lookEveryMs }, () => this.#reconcile()),
+      repeat({ ...loop, name: 'mailbox-workers', everyMs: () => this.#pauseMs(), wake }, () => this.#look()),
       repeat({ ...loop, name: 'mailbox-leases', everyMs: this.#times.renewEveryMs }, () => this.#renew()),
-      repeat({ ...loop, name: 'worker-heartbeat', everyMs: this.#times.beatEveryMs }, () =>
-        this.#heartbeat.beat(),
-      ),
+      repeat({ ...loop, name: 'worker-heartbeat', everyMs: this.#times.beatEveryMs }, () => this.#beat()),
       listen({ directUrl, channel: MAILBOX_CHANNEL, clock, log, onNotification, onListening }, this.#signal),
     ]);
     this.#end([...this.#running.keys()]);
@@ -104,10 +114,38 @@ class MailboxWorkers {
     await this.#leases.renew(new Map([...this.#running].map(([id, { worker }]) => [id, worker.status])));
   }
 
+  /** Tells that this process is alive, and learns which others are. */
+  async #beat(): Promise<void> {
+    const { leases } = this.#options.ports;
+    if (!leases.isHeld(this.#processLease())) await leases.acquire(this.#processLease());
+    const others = await this.#heartbeat.beat();
+    if (others.join() !== this.#others.join()) this.#wake.ring();
+    this.#others = others;
+  }
+
+  #reopen(mailboxId: string): void {
+    this.#open.add(mailboxId);
+    this.#wake.ring();
+  }
+
+  /** Mailboxes stay open while no live process works on them. */
+  #pauseMs(): number {
+    return this.#open.size > 0 ? this.#times.lookEveryMs : this.#times.sweepEveryMs;
+  }
+
+  async #look(): Promise<void> {
+    const { clock } = this.#options.ports;
+    const restMs = this.#reconciledAt + this.#times.lookEveryMs - clock.elapsedMs();
+    if (restMs > 0) await clock.sleep(restMs, this.#signal);
+    this.#reconciledAt = clock.elapsedMs();
+    // The first poll of a mailbox attests its mirror, which requires a life.
+    if (this.#heartbeat.life === null) await this.#beat();
+    await this.#reconcile(this.#others);
+  }
+
   /** Reconciles the open mailboxes. Waits for no worker: a slow server of one mailbox does not delay the others. */
-  async #reconcile(): Promise<void> {
+  async #reconcile(others: readonly string[]): Promise<void> {
     await this.#giveUp();
-    const others = await this.#otherRuns();
     if (this.#sweeps.isDue(others)) {
       for (const id of this.#wanted) this.#open.add(id);
       for (const id of this.#options.ports.directory.state.mailboxes.keys()) this.#open.add(id);
@@ -143,13 +181,11 @@ class MailboxWorkers {
     }
     const free = await this.#stillOpen(others);
     if (free.length === 0 || held === share) return;
-    // The first poll of a mailbox attests its mirror, which requires a life.
-    if (this.#heartbeat.life === null) await this.#heartbeat.beat();
     for (const lease of await this.#leases.take(shuffled(free).slice(0, share - held))) {
       const entry = this.#options.ports.directory.state.mailboxes.get(lease.mailboxId);
       if (entry && !this.#signal.aborted) this.#start(new MailboxWorker(this.#workerOptions(), lease), entry);
       // `#giveUp` releases it: no other process can take it before.
-      else this.#ended.add(lease.mailboxId);
+      else this.#noteEnd(lease.mailboxId);
     }
   }
 
@@ -170,9 +206,14 @@ class MailboxWorkers {
   #start(worker: MailboxWorker, entry: MailboxEntry): void {
     const done = worker.run().then(() => {
       this.#ending.add(entry.id);
-      this.#ended.add(entry.id);
+      this.#noteEnd(entry.id);
     });
     this.#running.set(entry.id, { worker, done, settings: settingsOf(entry) });
+  }
+
+  #noteEnd(mailboxId: string): void {
+    this.#ended.add(mailboxId);
+    this.#wake.ring();
   }
 
   /** Asks workers to end; `#giveUp` follows when they have. */
@@ -194,17 +235,6 @@ class MailboxWorkers {
       for (const known of [this.#running, this.#ending, this.#ended]) known.delete(id);
       this.#open.add(id);
     }
-  }
-
-  /** The other processes that work on mail now. */
-  async #otherRuns(): Promise<readonly string[]> {
-    const { leases, sql } = this.#options.ports;
-    if (!leases.isHeld(this.#processLease())) await leases.acquire(this.#processLease());
-    const rows = await sql.query<{ run_id: string }>(
-      'select run_id from work.lease where starts_with(name, $1) and until > now() order by run_id',
-      [PROCESS],
-    );
-    return rows.map(({ run_id }) => run_id).filter((runId) => runId !== leases.runId);
   }
 
   #processLease(): string {

@@ -33,8 +33,13 @@ export async function pollInPieces(
   folder: FolderRef,
   isOver: () => boolean,
 ): Promise<FolderMirror | null> {
-  const found = await sync.inTurn(() => find(sync, connection, folder));
-  return await ingestFound(found, { inTurn: (piece) => sync.inTurn(piece), isOver });
+  sync.unfinished.add(folder.number);
+  try {
+    const found = await sync.inTurn(() => find(sync, connection, folder));
+    return await ingestFound(found, { inTurn: (piece) => sync.inTurn(piece), isOver });
+  } finally {
+    sync.unfinished.delete(folder.number);
+  }
 }
 
 /** Brings the mirror to the fetched state. */

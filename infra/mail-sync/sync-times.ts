@@ -10,7 +10,7 @@ export interface SyncTimes {
   readonly beatEveryMs: number;
   /** How long a woken worker waits for more: changes come in bursts, and one poll fetches them all. New mail waits only after work. */
   readonly gatherMs: number;
-  /** How often changed and released mailboxes are reconciled. */
+  /** How often changed and released mailboxes are reconciled, at most. */
   readonly lookEveryMs: number;
   /** How often all mailboxes are checked for one that no process works on and that was not notified. */
   readonly sweepEveryMs: number;
@@ -39,7 +39,7 @@ export const SYNC_TIMES: SyncTimes = {
   leaseMs: 30 * SECOND,
   renewEveryMs: 10 * SECOND,
   beatLastsMs: 3 * SECOND,
-  beatEveryMs: SECOND,
+  beatEveryMs: 1.25 * SECOND,
   gatherMs: 25,
   lookEveryMs: 250,
   sweepEveryMs: MINUTE,

@@ -1,5 +1,5 @@
 /**
- * `work.worker_heartbeat`: records every second, in the database's time, that this process is alive. A killed or hanging
+ * `work.worker_heartbeat`: records about once a second, in the database's time, that this process is alive. A killed or hanging
  * process falls silent, and one that wakes from a pause gets a new life: its earlier attestations are void until it has
  * polled again.
  */
@@ -13,7 +13,11 @@ const BEAT = `
   select $1, gen_random_uuid(), now() + $2 * interval '1 millisecond' from ${WITHOUT_FLUSH}
   on conflict (run_id) do update set until = excluded.until,
     life = case when own.until > now() then own.life else excluded.life end
-  returning life`;
+  returning life, array(
+    select run_id from work.lease where starts_with(name, $3) and until > now() and run_id <> $1 order by run_id) as others`;
+
+/** A lease with this prefix marks a process that takes its share of the mailboxes. */
+export const PROCESS = 'mail-worker/';
 
 /** Expired rows of other processes are deleted too: a process that wakes gets a new life either way. */
 const END = 'delete from work.worker_heartbeat where run_id = $1 or until <= now()';
@@ -39,10 +43,15 @@ export class WorkerHeartbeat {
     return this.#life;
   }
 
-  /** Throws `store_unavailable`: `lastsMs` after the last beat, attestations of this process are void. */
-  async beat(): Promise<void> {
-    const [row] = await this.#sql.query<{ life: Life }>(BEAT, [this.#runId, this.#lastsMs]);
+  /**
+   * Returns the other processes that work on mail now. Throws `store_unavailable`: `lastsMs` after the last beat, attestations
+   * of this process are void.
+   */
+  async beat(): Promise<readonly string[]> {
+    const parameters = [this.#runId, this.#lastsMs, PROCESS];
+    const [row] = await this.#sql.query<{ life: Life; others: readonly string[] }>(BEAT, parameters);
     this.#life = row?.life ?? null;
+    return row?.others ?? [];
   }
 
   /** Stops at once. Throws `store_unavailable`. */

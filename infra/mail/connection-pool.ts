@@ -5,6 +5,7 @@
 import type { GatewayError } from '../../commands/values/errors.ts';
 import type { Priority } from '../../commands/ports/mail-port.ts';
 import { ConnectionSlots, disconnected, type Holder, type SlotOptions } from './connection-slots.ts';
+import { IdleConnections, type User } from './idle-connections.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { isHeldBack } from './mail-errors.ts';
 
@@ -21,13 +22,11 @@ export interface PoolOptions extends SlotOptions {
 /** A connection lent for one operation or query. */
 export interface Lease {
   readonly connection: ImapConnection;
-  /** It was opened for this lease. */
-  readonly isNew: boolean;
   /** A caller waits for a connection. */
   readonly isWanted: boolean;
   /** Closes the connection and opens another in its place. Throws as opening does. */
   renew(): Promise<void>;
-  /** `end` when the next caller is not expected soon. */
+  /** `end` when it is not needed soon: callers get back what was theirs. */
   release(then?: 'keep' | 'end'): void;
 }
 
@@ -51,21 +50,13 @@ export interface WatchLeaseOptions {
   readonly signal: AbortSignal;
 }
 
-interface Idle {
-  readonly connection: ImapConnection;
-  readonly timer: NodeJS.Timeout;
-}
-
-/** Callers take and return connections at the newest end. */
-type IdleEnd = 'newest' | 'oldest';
-
 /** Bounds the attempts on a server that allows fewer connections each time. */
 const MOST_TRIES = 5;
 
 export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #slots: ConnectionSlots;
-  readonly #idle: Idle[] = [];
+  readonly #idle: IdleConnections;
   /** As the server counts: a connection counts until its logout has ended. */
   readonly #counted = new Set<ImapConnection>();
   readonly #goodbyes = new Set<Promise<void>>();
@@ -77,6 +68,12 @@ export class ConnectionPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#slots = new ConnectionSlots(options);
+    this.#idle = new IdleConnections({
+      ...options,
+      dismiss: (connection) => {
+        this.#dismiss(connection);
+      },
+    });
   }
 
   /** Connections to the server, each until its logout has ended. */
@@ -85,23 +82,31 @@ export class ConnectionPool {
   }
 
   /**
-   * An idle connection where there is one; for `new` only when no other may be opened, and then the one that callers used
-   * longest ago. Throws `overloaded` when none becomes free in time, and what opening a connection throws.
+   * An idle connection where there is one. The worker takes one that callers need soon only when no other may be opened, and
+   * then the one that was used longest ago. Throws `overloaded` when none becomes free in time, and what opening a
+   * connection throws.
    */
-  async acquire(lane: Priority, prefer: 'idle' | 'new' = 'idle'): Promise<Lease> {
+  async acquire(lane: Priority, user: User = 'callers'): Promise<Lease> {
     const until = performance.now() + this.#options.waitMs;
     return await this.#whereAllowed(async () => {
       await this.#slots.take(lane, undefined, Math.max(0, until - performance.now()));
-      return await this.#orFree(lane, () => this.#borrow(lane, prefer));
+      return await this.#orFree(lane, () => this.#borrow(lane, user));
     });
   }
 
-  async #borrow(lane: Priority, prefer: 'idle' | 'new'): Promise<Lease> {
-    const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
-    // The connection that callers used last keeps its state, and they get it again next.
-    const end = prefer === 'new' ? 'oldest' : 'newest';
-    const idle = prefer === 'new' && mayOpen ? null : this.#takeIdle(end);
-    return this.#lease(lane, idle ?? (await this.#openFor()), { isNew: idle === null, end });
+  async #borrow(lane: Priority, user: User): Promise<Lease> {
+    if (user === 'callers') {
+      const idle = this.#idle.takeForCallers();
+      return this.#lease(lane, idle ?? (await this.#openFor()), { user, usedBy: user });
+    }
+    const spare = this.#idle.takeForWorker();
+    if (spare) return this.#lease(lane, spare.connection, { user: spare.user, usedBy: user });
+    const mayOpen = this.#slots.callers + this.#idle.size <= this.#slots.mostCallers;
+    const lent = mayOpen ? null : this.#idle.takeOldest();
+    return this.#lease(lane, lent ?? (await this.#openFor()), {
+      user: lent ? 'callers' : 'worker',
+      usedBy: user,
+    });
   }
 
   /** Retries as often as the server allows fewer connections than assumed: the caller then waits for one of those. */
@@ -139,7 +144,7 @@ export class ConnectionPool {
         this.#watched = null;
         this.#keep(connection);
         slots.free('watch');
-        connection = await take(async () => this.#takeIdle() ?? (await this.#openFor()));
+        connection = await take(async () => this.#idle.takeForCallers() ?? (await this.#openFor()));
         this.#watched = connection;
         isHeld = true;
       },
@@ -159,8 +164,7 @@ export class ConnectionPool {
    */
   end(now = false): void {
     this.#ended = true;
-    for (const { connection, timer } of this.#idle.splice(0)) {
-      clearTimeout(timer);
+    for (const connection of this.#idle.clear()) {
       if (now) connection.close();
       else this.#dismiss(connection);
     }
@@ -170,12 +174,11 @@ export class ConnectionPool {
     this.#slots.end();
   }
 
-  #lease(lane: Priority, first: ImapConnection, { isNew, end }: { isNew: boolean; end: IdleEnd }): Lease {
+  #lease(lane: Priority, first: ImapConnection, { user, usedBy }: Record<'user' | 'usedBy', User>): Lease {
     const slots = this.#slots;
     let connection = first;
     let released = false;
     return {
-      isNew,
       get connection() {
         return connection;
       },
@@ -189,8 +192,8 @@ export class ConnectionPool {
       release: (then = 'keep') => {
         if (released) return;
         released = true;
-        if (then === 'end' && !slots.isWanted) this.#dismiss(connection);
-        else this.#keep(connection, end);
+        if (then === 'end' && user === 'worker' && !slots.isWanted) this.#dismiss(connection);
+        else this.#keep(connection, user, usedBy);
         slots.free(lane);
       },
     };
@@ -208,10 +211,7 @@ export class ConnectionPool {
   /** Idle and closing connections make room first where the server would count one too many. */
   async #openFor(): Promise<ImapConnection> {
     if (this.#counted.size >= this.#slots.limit) {
-      for (const { connection, timer } of this.#idle.splice(0)) {
-        clearTimeout(timer);
-        this.#dismiss(connection);
-      }
+      for (const connection of this.#idle.clear()) this.#dismiss(connection);
       await Promise.all(this.#goodbyes);
     }
     const connection = await this.#opened();
@@ -244,38 +244,10 @@ export class ConnectionPool {
     else this.#slots.learn(this.#counted.size);
   }
 
-  #takeIdle(end: IdleEnd = 'newest'): ImapConnection | null {
-    for (;;) {
-      const idle = end === 'newest' ? this.#idle.pop() : this.#idle.shift();
-      if (idle === undefined) return null;
-      clearTimeout(idle.timer);
-      if (idle.connection.isUsable && !this.#isOld(idle.connection)) {
-        idle.connection.hasAnswered = false;
-        return idle.connection;
-      }
-      this.#dismiss(idle.connection);
-    }
-  }
-
-  #keep(connection: ImapConnection, end: IdleEnd = 'newest'): void {
-    if (!connection.isUsable) {
-      this.#drop(connection);
-    } else if (this.#ended || this.#isOld(connection)) {
-      this.#dismiss(connection);
-    } else {
-      const timer = setTimeout(() => {
-        const at = this.#idle.findIndex((idle) => idle.connection === connection);
-        if (at >= 0) this.#idle.splice(at, 1);
-        this.#dismiss(connection);
-      }, this.#options.idleMs);
-      timer.unref();
-      if (end === 'newest') this.#idle.push({ connection, timer });
-      else this.#idle.unshift({ connection, timer });
-    }
-  }
-
-  #isOld(connection: ImapConnection): boolean {
-    return this.#options.now() - connection.openedAt > this.#options.maxAgeMs;
+  #keep(connection: ImapConnection, user: User = 'callers', usedBy = user): void {
+    if (!connection.isUsable) this.#drop(connection);
+    else if (this.#ended || this.#idle.isOld(connection)) this.#dismiss(connection);
+    else this.#idle.keep(connection, user, usedBy);
   }
 
   /** A logout; whether it arrives does not matter. */

@@ -39,3 +39,23 @@ export class Idle {
     this.#current = null;
   }
 }
+
+/**
+ * Calls `onChange` when the server reports a change of the open folder; with the UID where it reports no more than that
+ * this message vanished.
+ */
+export function reportChanges(
+  client: Pick<ImapFlow, 'on'>,
+  onChange: (vanished: number | null) => void,
+): void {
+  for (const event of ['exists', 'flags'] as const) {
+    client.on(event, () => {
+      onChange(null);
+    });
+  }
+  client.on('expunge', (gone) => {
+    // VANISHED (EARLIER) answers a request (RFC 7162 3.2.10): its sender has it, and would otherwise repeat forever.
+    if ('earlier' in gone && gone.earlier === true) return;
+    onChange('uid' in gone ? (gone.uid ?? null) : null);
+  });
+}

@@ -3,7 +3,7 @@ import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/ports/mail-port.ts';
 import { askStatus } from './ask-status.ts';
 import { capabilitiesOf } from './imap-login.ts';
-import { Idle } from './idle.ts';
+import { Idle, reportChanges } from './idle.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
 import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
 
@@ -96,13 +96,9 @@ export class ImapConnection {
     return mailbox.highestModseq ?? null;
   }
 
-  /** Calls `onChange` when something changes in the open folder, `onEnd` when the connection is gone. */
-  watch(onChange: () => void, onEnd: () => void): void {
-    for (const event of ['exists', 'flags'] as const) this.#client.on(event, onChange);
-    this.#client.on('expunge', (gone) => {
-      // VANISHED (EARLIER) answers a request (RFC 7162 3.2.10): its sender has it, and would otherwise repeat forever.
-      if (!('earlier' in gone && gone.earlier === true)) onChange();
-    });
+  /** Calls `onChange` when something changes in the open folder (`reportChanges`), `onEnd` when the connection is gone. */
+  watch(onChange: (vanished: number | null) => void, onEnd: () => void): void {
+    reportChanges(this.#client, onChange);
     this.#client.on('close', onEnd);
   }
 

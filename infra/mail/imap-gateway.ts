@@ -147,19 +147,20 @@ export class ImapGateway implements MailPort {
 
   /**
    * Borrows a bare connection with bulk priority for a step of the mailbox's worker: one of its own where there is room, so
-   * that the folders callers left open stay open. It is not kept: a worker seldom has work, and there are many workers. The
-   * work has to end soon when a caller waits (`isWanted`). Throws as `withMailbox`.
+   * that the folders callers left open stay open. It is kept for a short while only where more work is expected (`isKept`):
+   * there are many workers. The work has to end soon when a caller waits (`isWanted`). Throws as `withMailbox`.
    */
   async withConnection<T>(
     mailboxId: string,
     work: (connection: ImapConnection, isWanted: () => boolean) => Promise<T>,
+    isKept = false,
   ): Promise<T> {
     this.#assertOpen();
-    const lease = await this.#pool(mailboxId).acquire('bulk', 'new');
+    const lease = await this.#pool(mailboxId).acquire('bulk', 'worker');
     try {
       return await work(lease.connection, () => lease.isWanted);
     } finally {
-      lease.release(lease.isNew ? 'end' : 'keep');
+      lease.release(isKept ? 'keep' : 'end');
     }
   }
 

@@ -1,6 +1,7 @@
 /** The `Leases` port on `work.lease`. Times are the database's, so the clocks of gateways need not agree. */
 import { randomUUID } from 'node:crypto';
-import type { Leases, Log, Sql } from '../../commands/ports/ports.ts';
+import type { Leases } from '../../commands/ports/leases.ts';
+import type { Log, Sql } from '../../commands/ports/ports.ts';
 
 /**
  * Commits without waiting for the disk: a lease lost in a crash of the database only ended a little early,
@@ -8,14 +9,22 @@ import type { Leases, Log, Sql } from '../../commands/ports/ports.ts';
  */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
 
-const ACQUIRE = `
+const TAKE = `
   insert into work.lease as held (name, run_id, until)
   select $1, $2, now() + $3 * interval '1 millisecond' from ${WITHOUT_FLUSH}
   on conflict (name) do update set run_id = excluded.run_id, until = excluded.until
   where held.until <= now() or held.run_id = excluded.run_id
   returning true as mine`;
 
-const RELEASE = `delete from work.lease using ${WITHOUT_FLUSH} where name = $1 and run_id = $2`;
+const ACQUIRE = { name: 'lease_acquire', text: TAKE };
+
+/** For a statement that takes the lease `$1` for the run `$2` and `$3` milliseconds, and goes on where it has a row. */
+export const LEASE_TAKEN = `with taken as (${TAKE})`;
+
+const RELEASE = {
+  name: 'lease_release',
+  text: `delete from work.lease using ${WITHOUT_FLUSH} where name = $1 and run_id = $2`,
+};
 
 const RENEW = `
   update work.lease set until = now() + $3 * interval '1 millisecond'
@@ -68,20 +77,29 @@ export function startLeases(
     });
   }, renewEveryMs).unref();
 
+  const acquireBy: Leases['acquireBy'] = async (name, take) => {
+    const until = monotonicMs() + leaseMs;
+    const isTaken = await take({ runId, leaseMs });
+    if (isTaken) held.set(name, until);
+    return isTaken;
+  };
+  const releaseBy: Leases['releaseBy'] = async (name, giveUp) => {
+    held.delete(name);
+    await giveUp({ runId, leaseMs });
+  };
+
   return {
     runId,
     renew,
-    acquire: async (name) => {
-      const until = monotonicMs() + leaseMs;
-      const rows = await sql.query(ACQUIRE, [name, runId, leaseMs]);
-      if (rows.length > 0) held.set(name, until);
-      return rows.length > 0;
-    },
+    acquireBy,
+    releaseBy,
+    acquire: (name) =>
+      acquireBy(name, async () => (await sql.query(ACQUIRE, [name, runId, leaseMs])).length > 0),
     isHeld: (name) => (held.get(name) ?? 0) > monotonicMs(),
-    release: async (name) => {
-      held.delete(name);
-      await sql.query(RELEASE, [name, runId]);
-    },
+    release: (name) =>
+      releaseBy(name, async () => {
+        await sql.query(RELEASE, [name, runId]);
+      }),
     holder: async (name) => {
       const [row] = await sql.query<{ run_id: string; until: Date }>(
         'select run_id, until from work.lease where name = $1 and until > now()',

@@ -1,7 +1,8 @@
 /** The `McpTasks` port on `work.mcp_task`. Times are the database's, as for the leases. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { McpTask, McpTasks, NewTask, TaskEnd, TaskOwner, TaskPlace } from '../../commands/ports/mcp.ts';
-import type { Leases, Log, Row, Sql } from '../../commands/ports/ports.ts';
+import type { Leases } from '../../commands/ports/leases.ts';
+import type { Log, Row, Sql } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
 
 const MOST_WORKING = 20;

@@ -8,6 +8,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import { arrayLiteral } from './array-literal.ts';
 import { asGatewayError, isConnectionFailure } from './connection-errors.ts';
 import type { PoolClient } from 'pg';
+import { type SqlText, textOf } from '../../commands/ports/statement.ts';
 import type { Log, Row, Sql } from '../../commands/ports/ports.ts';
 
 export interface PoolOptions {
@@ -56,15 +57,26 @@ export function openPool(options: PoolOptions): pg.Pool {
   return pool;
 }
 
+export interface SqlOptions {
+  /** True without a transaction pooler: behind one, the next statement may use another session. Default false. */
+  readonly isDirect?: boolean;
+}
+
 /**
- * The pool as `Sql`. A lost, refused or overdue connection throws `store_unavailable`; other errors are
+ * The pool as `Sql`. A statement with a name is prepared once on each direct connection. A lost, refused or overdue connection throws `store_unavailable`; other errors are
  * unchanged.
  */
-export function postgresSql(pool: pg.Pool): Sql {
+export function postgresSql(pool: pg.Pool, { isDirect = false }: SqlOptions = {}): Sql {
+  const on = (client: PoolClient): Session => ({ client, isDirect });
   return {
-    query: (text, parameters = []) => withClient(pool, (client) => run(client, text, parameters)),
-    transaction: (work) => withClient(pool, (client) => inTransaction(client, work)),
+    query: (statement, parameters = []) =>
+      withClient(pool, (client) => run(on(client), statement, parameters)),
+    transaction: (work) => withClient(pool, (client) => inTransaction(on(client), work)),
   };
+}
+
+interface Session extends SqlOptions {
+  readonly client: PoolClient;
 }
 
 async function withClient<T>(pool: pg.Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
@@ -91,12 +103,17 @@ async function withClient<T>(pool: pg.Pool, work: (client: PoolClient) => Promis
 }
 
 async function run<R extends Row>(
-  client: PoolClient,
-  text: string,
+  { client, isDirect }: Session,
+  statement: SqlText,
   parameters: readonly unknown[],
 ): Promise<R[]> {
+  const values = parameters.map(asParameter);
+  const isNamed = isDirect === true && typeof statement !== 'string';
   try {
-    return (await client.query<R>(text, parameters.map(asParameter))).rows;
+    const { rows } = await client.query<R>(
+      isNamed ? { ...statement, values } : { text: textOf(statement), values },
+    );
+    return rows;
   } catch (error) {
     throw asGatewayError(error);
   }
@@ -105,11 +122,12 @@ async function run<R extends Row>(
 const asParameter = (value: unknown): unknown =>
   Array.isArray(value) ? (arrayLiteral(value) ?? value) : value;
 
-async function inTransaction<T>(client: PoolClient, work: (sql: Sql) => Promise<T>): Promise<T> {
+async function inTransaction<T>(session: Session, work: (sql: Sql) => Promise<T>): Promise<T> {
+  const { client } = session;
   await client.query('begin');
   let result: T;
   try {
-    result = await work(transactionSql(client, 1));
+    result = await work(transactionSql(session, 1));
   } catch (error) {
     await client.query('rollback');
     throw error;
@@ -122,19 +140,19 @@ async function inTransaction<T>(client: PoolClient, work: (sql: Sql) => Promise<
   return result;
 }
 
-function transactionSql(client: PoolClient, depth: number): Sql {
+function transactionSql(session: Session, depth: number): Sql {
   return {
-    query: (text, parameters = []) => run(client, text, parameters),
+    query: (statement, parameters = []) => run(session, statement, parameters),
     // A nested transaction is a savepoint: only its own failure is undone.
     transaction: async (work) => {
       const savepoint = `nested_${String(depth)}`;
-      await run(client, `savepoint ${savepoint}`, []);
+      await run(session, `savepoint ${savepoint}`, []);
       try {
-        const result = await work(transactionSql(client, depth + 1));
-        await run(client, `release savepoint ${savepoint}`, []);
+        const result = await work(transactionSql(session, depth + 1));
+        await run(session, `release savepoint ${savepoint}`, []);
         return result;
       } catch (error) {
-        await run(client, `rollback to savepoint ${savepoint}`, []);
+        await run(session, `rollback to savepoint ${savepoint}`, []);
         throw error;
       }
     },

@@ -221,11 +221,7 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
     mirrorVersions: createMirrorVersions(sql, mailIndex),
     changeAttribution: createChangeAttribution({
       sql,
-      invalidate: async (mailboxId, folders) => {
-        const mailboxNumber = directory.state.mailboxes.get(mailboxId)?.number;
-        if (mailboxNumber === undefined) return;
-        await mailIndex.invalidate(folders.map((folderNumber) => ({ mailboxNumber, folderNumber })));
-      },
+      mailboxNumber: (mailboxId) => directory.state.mailboxes.get(mailboxId)?.number ?? null,
     }),
     submission: new SmtpGateway({
       loadSettings: (mailboxId, refused) => mailSettingsOf(directory, logins, mailboxId, refused),

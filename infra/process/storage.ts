@@ -32,7 +32,9 @@ const EPOCH_TIMEOUT_MS = 1_000;
 export async function openStorage(options: StoresOptions, opened: AsyncDisposableStack): Promise<Storage> {
   const { config, log } = options;
   const { pool, ...places } = await openStores(options, opened);
-  const space = new StoreSpace({ sql: postgresSql(pool), log });
+  // The direct address was found to lead to no transaction pooler.
+  const isDirect = places.databaseUrl === places.directUrl;
+  const space = new StoreSpace({ sql: postgresSql(pool, { isDirect }), log });
   const { sql } = space;
   // When a vault exists, another process or an earlier run made its key.
   const masterKey = await loadMasterKey(config.keyFile, { mayMake: !(await vaultExists(sql)) });
@@ -42,5 +44,14 @@ export async function openStorage(options: StoresOptions, opened: AsyncDisposabl
   opened.defer(() => epochPool.end());
   const events = openEventStore({ url: places.eventStoreUrl, log, onNoSpace: space.noteFull });
   opened.defer(() => events.close());
-  return { sql, space, pool, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
+  return {
+    sql,
+    space,
+    pool,
+    epochSql: postgresSql(epochPool, { isDirect }),
+    vault,
+    masterKey,
+    events,
+    ...places,
+  };
 }

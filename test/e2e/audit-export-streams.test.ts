@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { verifyAudit } from '../../infra/console/verify-audit.mjs';
 import type { Sql } from '../../commands/ports/ports.ts';
+import { textOf } from '../../commands/ports/statement.ts';
 import { runCommand } from '../support/servers/run-command.ts';
 import { verifies } from '../support/suite/verifies.ts';
-import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { eventually, startTestGateway, type TestGateway, untilAvailable } from '../support/worlds/gateway.ts';
 import { type SignedInPerson, signInOwner } from '../support/worlds/sign-in.ts';
 
 const EVENTS = 9_000;
@@ -33,7 +34,7 @@ describe('an export of many lines', function () {
     const sql = gateway.gateway.ports.sql as { query: Sql['query'] };
     const query = sql.query.bind(sql);
     sql.query = (text, parameters) => {
-      if (text.includes('sum(octet_length(body))')) reads += 1;
+      if (textOf(text).includes('sum(octet_length(body))')) reads += 1;
       return query(text, parameters);
     };
   });
@@ -64,6 +65,11 @@ describe('an export of many lines', function () {
   }
 
   const request = (query: string, headers: Record<string, string> = {}): Promise<IncomingMessage> =>
+    untilAvailable(
+      () => requestOnce(query, headers),
+      ({ statusCode }) => statusCode,
+    );
+  const requestOnce = (query: string, headers: Record<string, string>): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const url = `${gateway.baseUrl}/api/v1/audit/export?${query}`;
       httpGet(url, { headers: { authorization: `Bearer ${owner.bearer}`, ...headers } }, resolve).once(

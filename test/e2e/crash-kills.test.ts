@@ -3,7 +3,13 @@ import { expect } from 'chai';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { CrashLine, type CrashPoint, crashPointsOf, type Passed } from '../support/models/crash-line.ts';
+import {
+  CrashLine,
+  type CrashPoint,
+  crashPointsOf,
+  OF_LEASES,
+  type Passed,
+} from '../support/models/crash-line.ts';
 import { atPort, databaseBehind, endAllLeases, placeOf } from '../support/models/crashed-run.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Answer, callRest, eventually } from '../support/worlds/gateway.ts';
@@ -22,7 +28,7 @@ const KILLS = timesOf(10, 100);
 /** Of all a process sends, what an archive sends: its leases, its appends, its commands. */
 const ofArchive = ({ wire, label }: Passed): boolean =>
   wire === 'imap' ||
-  (wire === 'postgres' && /^(insert into|delete from) work\.lease/.test(label)) ||
+  (wire === 'postgres' && OF_LEASES.test(label)) ||
   (wire === 'events' && /^append (Operation|Action)/.test(label));
 
 describe('a gateway process killed before or after a message to a store', function () {
@@ -161,6 +167,7 @@ describe('a gateway process killed before or after a message to a store', functi
 
   it(`loses, repeats and hides nothing ${verifies('contract:10:cut-off', 'contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
     const points = await rehearse();
+    expect(new Set(points.map(({ wire }) => wire))).to.deep.equal(new Set(['events', 'imap', 'postgres']));
     const chosen = spread(points, KILLS);
     const startedAt = performance.now();
     const broken: string[] = [];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type ConnectedEventStore, openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { CrashLine, type Passed } from '../support/models/crash-line.ts';
+import { CrashLine, type Passed, TAKES_LEASE } from '../support/models/crash-line.ts';
 import { atPort, placeOf } from '../support/models/crashed-run.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Answer, eventually } from '../support/worlds/gateway.ts';
@@ -24,7 +24,7 @@ type Moment = readonly [wire: WireName, label: RegExp];
 const BEFORE_MOVE: Moment = ['events', /^append OperationSubmitted/];
 const ARCHIVES: readonly Moment[] = isLong
   ? [
-      ['postgres', /^insert into work\.lease /],
+      ['postgres', TAKES_LEASE],
       BEFORE_MOVE,
       ['imap', /^UID MOVE/],
       ['events', /^append ActionOutcomesRecorded/],
@@ -34,7 +34,7 @@ const ARCHIVES: readonly Moment[] = isLong
 const BEFORE_DATA: Moment = ['events', /^append SendDataBegun/];
 const SENDS: readonly Moment[] = isLong
   ? [
-      ['postgres', /^insert into work\.lease /],
+      ['postgres', TAKES_LEASE],
       ['events', /^append OperationSubmitted/],
       ['events', /^append DraftFrozen/],
       ['smtp', /^DATA/],

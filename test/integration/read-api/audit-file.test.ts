@@ -9,7 +9,7 @@ import { canonicalJson } from '../../../commands/values/canonical-json.ts';
 import { eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { envelope } from '../../../commands/kernel/decide-and-append.ts';
 import { originOf, vkeyOf } from '../../../commands/audit/signed-note.ts';
-import type { Leases } from '../../../commands/ports/ports.ts';
+import type { Leases } from '../../../commands/ports/leases.ts';
 import { publicKeysOf } from '../../../infra/audit/seal-keys.ts';
 import { Sealer } from '../../../infra/audit/sealer.ts';
 import { verifyAudit } from '../../../infra/console/verify-audit.mjs';
@@ -54,6 +54,8 @@ describe('an audit file of a sealed trail', function () {
     runId: 'run-1',
     acquire: () => Promise.resolve(true),
     release: () => Promise.resolve(),
+    acquireBy: () => Promise.resolve(true),
+    releaseBy: () => Promise.resolve(),
     isHeld: () => true,
     holder: () => Promise.resolve(null),
   };

@@ -21,6 +21,10 @@ export interface Passed {
   readonly label: string;
 }
 
+/** Names of the statements that take a lease, and of all that take or release one. */
+export const TAKES_LEASE = /^(lease_acquire|echo_expect_under_lease)$/;
+export const OF_LEASES = /^(lease_acquire|echo_expect_under_lease|lease_release|echo_settle)$/;
+
 export interface Target {
   readonly host: string;
   readonly port: number;

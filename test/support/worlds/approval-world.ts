@@ -21,6 +21,7 @@ import { happened, sampleAuthor } from '../samples/event-author.ts';
 import { FakeSubmission } from '../fakes/fake-submission.ts';
 import { SharedMailServer } from '../fakes/shared-mail-server.ts';
 import { invokeAs } from './invoke-as.ts';
+import { silentEchoes } from './memory-gateway.ts';
 
 export const ORG = 'org_1';
 export const MAILBOX = 'mbx_1';
@@ -114,7 +115,7 @@ export class ApprovalWorld {
         if (ports.directory.state.mailboxes.get(MAILBOX)?.state === 'removed') throw notFound('mailbox');
       }),
       submission: this.submission,
-      changeAttribution: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
+      changeAttribution: silentEchoes,
     };
   }
 

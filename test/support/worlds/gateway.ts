@@ -130,6 +130,17 @@ export async function eventually<T>(attempt: () => Promise<T>, withinMs = 20_000
   }
 }
 
+/** An answer that is not 503. As clients do, what is loading or behind is asked again. */
+export const untilAvailable = <T>(
+  ask: () => Promise<T>,
+  statusOf: (answer: T) => number | undefined,
+): Promise<T> =>
+  eventually(async () => {
+    const answer = await ask();
+    if (statusOf(answer) === 503) throw new Error('the gateway answers 503 all the time');
+    return answer;
+  });
+
 /** Everything started, the first organisation set up, no mailbox yet. */
 export async function startTestGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const database = options.database ?? (await testDatabase());

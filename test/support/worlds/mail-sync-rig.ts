@@ -102,9 +102,7 @@ export async function startSyncRig(
   const index = new PostgresMailIndex(sql, memory.locators);
   count += 1;
   const mailboxId = `mbx_rig${String(count)}`;
-  const distrust = (_: string, folders: readonly number[]): Promise<void> =>
-    index.invalidate(folders.map((folderNumber) => ({ mailboxNumber: ADD.number, folderNumber })));
-  const changeAttribution = createChangeAttribution({ sql, invalidate: distrust });
+  const changeAttribution = createChangeAttribution({ sql, mailboxNumber: () => ADD.number });
   const base: Ports = { ...memory, sql, clock: systemClock, changeAttribution };
   const note = (written: Promise<void>): void => {
     written.catch(() => undefined);

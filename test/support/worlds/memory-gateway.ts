@@ -10,7 +10,8 @@ import type { ChangeAttribution } from '../../../commands/ports/change-attributi
 import type { OwnedAgent } from '../../../commands/ports/trails.ts';
 import { EventMetadata } from '../../../commands/values/event.ts';
 import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
-import type { Leases, PersonalData, Ports, SealedReader } from '../../../commands/ports/ports.ts';
+import type { Leases } from '../../../commands/ports/leases.ts';
+import type { PersonalData, Ports, SealedReader } from '../../../commands/ports/ports.ts';
 import type { Sealed } from '../../../commands/values/sealed.ts';
 import type { HashedPassword, Secrets, VerifiedPassword } from '../../../commands/ports/sign-in-port.ts';
 import {
@@ -126,8 +127,11 @@ const noCopies: MirrorVersions = {
 };
 
 /** No worker watches the mailbox. */
-const silentEchoes: ChangeAttribution = {
+/** Expects nothing; the leases are taken. */
+export const silentEchoes: ChangeAttribution = {
   expect: () => Promise.resolve({ settle: () => Promise.resolve() }),
+  expectUnder: async ({ leases, name }) =>
+    (await leases.acquire(name)) ? { settle: () => leases.release(name) } : null,
 };
 
 /** Leases of one or more runs over the same table. */
@@ -142,6 +146,8 @@ export const memoryLeases = (runId: string, held = new Map<string, string>()): L
     if (held.get(name) === runId) held.delete(name);
     return Promise.resolve();
   },
+  acquireBy: (_, take) => take({ runId, leaseMs: 30_000 }),
+  releaseBy: (_, giveUp) => giveUp({ runId, leaseMs: 30_000 }),
   isHeld: (name) => held.get(name) === runId,
   holder: (name) => {
     const holder = held.get(name);
@@ -157,12 +163,6 @@ const organisationsOf = ({ all }: MemoryEventStore, userId: string): readonly st
   return [...new Set(ids)];
 };
 
-export function memoryPorts() {
-  const clock = new ManualClock('2026-03-01T12:00:00.000Z');
-  const events = new MemoryEventStore(() => clock.now());
-  const secrets = new MemorySecrets();
-  const mail = new FakeMailPort();
-  const submission = new FakeSubmission();
 /** The agents of any owner at any time: a command asks for the present one itself. */
 const agentsIn = ({ all }: MemoryEventStore, userId: string): readonly OwnedAgent[] =>
   all
@@ -172,6 +172,12 @@ const agentsIn = ({ all }: MemoryEventStore, userId: string): readonly OwnedAgen
       orgId: EventMetadata.parse(metadata).org_id ?? '',
     }));
 
+export function memoryPorts() {
+  const clock = new ManualClock('2026-03-01T12:00:00.000Z');
+  const events = new MemoryEventStore(() => clock.now());
+  const secrets = new MemorySecrets();
+  const mail = new FakeMailPort();
+  const submission = new FakeSubmission();
   const sql = new ScriptedSql();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };

@@ -22,7 +22,7 @@ import { stateOf, tokenOf, type World } from './access-world.ts';
 import { sampleAuthor } from '../samples/event-author.ts';
 import { FakeMailbox } from '../fakes/fake-mailbox.ts';
 import { FakeSubmission } from '../fakes/fake-submission.ts';
-import { memoryLeases, memoryPorts } from './memory-gateway.ts';
+import { memoryLeases, memoryPorts, silentEchoes } from './memory-gateway.ts';
 import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { shortSleep } from '../fakes/short-sleep.ts';
 import { policyEntry } from '../samples/policy-entry.ts';
@@ -103,7 +103,7 @@ export class SendRig {
       submission: this.submission,
       content: this.content,
       composer: messageComposer,
-      changeAttribution: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
+      changeAttribution: silentEchoes,
       // No step here takes long enough to be answered late; only the test moves the time.
       clock: {
         now: () => clock.now(),

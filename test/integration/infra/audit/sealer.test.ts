@@ -3,7 +3,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { isSignedBy, rootIn } from '../../../../commands/audit/signed-note.ts';
 import { eventCatalogue } from '../../../../commands/event-catalogue.ts';
 import { envelope } from '../../../../commands/kernel/decide-and-append.ts';
-import type { Leases } from '../../../../commands/ports/ports.ts';
+import type { Leases } from '../../../../commands/ports/leases.ts';
 import type { NewEvent } from '../../../../commands/values/event.ts';
 import { publicKeysOf } from '../../../../infra/audit/seal-keys.ts';
 import { Sealer, type SealPorts } from '../../../../infra/audit/sealer.ts';
@@ -34,6 +34,8 @@ describe('the sealer', () => {
       runId: 'run-1',
       acquire: (name) => Promise.resolve(held.has(name) ? false : held.add(name).has(name)),
       release: (name) => Promise.resolve(void held.delete(name)),
+      acquireBy: () => Promise.resolve(false),
+      releaseBy: () => Promise.resolve(),
       isHeld: (name) => held.has(name),
       holder: () => Promise.resolve(null),
     };

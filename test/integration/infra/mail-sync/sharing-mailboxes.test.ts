@@ -3,6 +3,7 @@ import { requireTestDovecot, type TestDovecot } from '../../../support/servers/d
 import { eventually } from '../../../support/suite/eventually.ts';
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { textOf } from '../../../../commands/ports/statement.ts';
 
 const RULE = 'contract:20:mailboxes-shared';
 /** Nothing but what is told brings a mailbox to its worker. */
@@ -36,7 +37,8 @@ describe('mailboxes shared by processes', function () {
 
   it(`keep their process while nothing changes ${verifies(RULE)}`, async () => {
     const lookEveryMs = 20;
-    rig.work({ lookEveryMs, leaseMs: 60_000, renewEveryMs: 20_000, roundEveryMs: 60_000 });
+    const beatEveryMs = lookEveryMs;
+    rig.work({ lookEveryMs, beatEveryMs, leaseMs: 60_000, renewEveryMs: 20_000, roundEveryMs: 60_000 });
     await eventually(() => rig.entry().state === 'connected');
     // It checks all mailboxes once it listens.
     await eventually(async () => (await rig.ports.sql.query(LISTENING)).length === 1);
@@ -95,8 +97,8 @@ function watch({ ports }: SyncRig): { looks: number; leases: number; rounds: num
   const { sql, directory } = ports;
   const query = sql.query.bind(sql);
   const counting: typeof sql.query = (text, parameters) => {
-    if (text.includes('work.lease ')) seen.looks += 1;
-    if (text.includes('work.mailbox_lease')) seen.leases += 1;
+    if (textOf(text).includes('work.lease ')) seen.looks += 1;
+    if (textOf(text).includes('work.mailbox_lease')) seen.leases += 1;
     return query(text, parameters);
   };
   Object.assign(sql, { query: counting });

@@ -11,6 +11,7 @@ import {
 } from '../../../../commands/ports/mail-logins.ts';
 import type { MailProvider } from '../../../../commands/ports/mail-logins.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
+import { textOf } from '../../../../commands/ports/statement.ts';
 import { createMailLogins } from '../../../../infra/oauth/oauth-mail-logins.ts';
 import { createProviderAuthorizations } from '../../../../infra/oauth/provider-authorizations.ts';
 import { createProviderClients } from '../../../../infra/oauth/provider-client.ts';
@@ -211,7 +212,7 @@ describe('logins with a provider', function () {
           work({
             ...inside,
             query: (text, parameters) => {
-              if (broken && text.startsWith('update')) throw new Error('the connection broke');
+              if (broken && textOf(text).startsWith('update')) throw new Error('the connection broke');
               return inside.query(text, parameters);
             },
           }),

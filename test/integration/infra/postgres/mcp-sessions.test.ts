@@ -7,6 +7,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
+import { textOf } from '../../../../commands/ports/statement.ts';
 import type { McpSession } from '../../../../commands/ports/mcp.ts';
 import type { TestDatabase } from '../../../support/servers/postgres.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -47,7 +48,7 @@ describe('MCP sessions', function () {
     statements = [];
     const watched: Sql = {
       query: (text, parameters) => {
-        statements.push(text.trim().split(' ')[0] ?? '');
+        statements.push(textOf(text).trim().split(' ')[0] ?? '');
         return sql.query(text, parameters);
       },
       transaction: (work) => sql.transaction(work),

@@ -18,6 +18,8 @@ import { memberEntry, membershipsWith, personEntry } from '../../../support/worl
 
 const FOREVER_MS = 2 ** 31 - 1;
 
+const CURRENT = { isCurrent: true, untilCurrent: () => Promise.resolve(true) };
+
 describe('the worker that delivers webhooks', function () {
   this.timeout(90_000);
   let world: DeliveryWorld;
@@ -124,7 +126,7 @@ describe('the worker that delivers webhooks', function () {
 
   it('withholds what the person may not see, and disables an endpoint without its person', async () => {
     const directory = (state: ReturnType<typeof directoryState>) =>
-      ({ state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() }) as never;
+      ({ ...CURRENT, state, version: 1, waitFor: () => Promise.resolve() }) as never;
     await world.endpoint('whk_1', sink.url);
     await world.queue(['whk_1'], 1, 1);
     const blind = world.run({ ports: { directory: directory(directoryState({ grantIds: new Map() })) } });
@@ -319,7 +321,7 @@ describe('the worker that delivers webhooks', function () {
     });
     world.run({
       ports: {
-        directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() } as never,
+        directory: { ...CURRENT, state, version: 1, waitFor: () => Promise.resolve() } as never,
       },
     });
     await allEnded();

@@ -1,6 +1,7 @@
 /** The authorization server and REST as a process that dies at one of its writes: what it wrote stays, then it answers nothing. */
 import express from 'express';
 import type { Ports, Sql } from '../../../../commands/ports/ports.ts';
+import { textOf } from '../../../../commands/ports/statement.ts';
 import { openAuthorizationServer } from '../../../../infra/authorization-server/authorization-server.ts';
 import { createAuthorizationRequests } from '../../../../infra/authorization-server/authorization-requests.ts';
 import { StateRows } from '../../../../infra/authorization-server/state-rows.ts';
@@ -82,7 +83,7 @@ export class DyingServer implements AsyncDisposable {
     const { events, accessLog, clock } = live;
     const sql: Sql = {
       query: (text, parameters) => {
-        const isWrite = text.includes('vault.oauth_state') && !text.startsWith('select');
+        const isWrite = textOf(text).includes('vault.oauth_state') && !textOf(text).startsWith('select');
         return isWrite
           ? this.#write(() => live.sql.query(text, parameters))
           : live.sql.query(text, parameters);

@@ -15,7 +15,7 @@ function endless(turns: Semaphore, turnMs: number) {
   const seen = { logins: 0, steps: 0 };
   const sync = {
     mailboxId: 'mbx_1',
-    index: { unnamed: () => Promise.resolve([]) },
+    index: { unnamed: () => Promise.resolve([]), analyze: () => Promise.resolve() },
     mirrorOf: () => Promise.resolve({ indexedFrom: 2 }),
     inTurn: async () => {
       await systemClock.sleep(STEP_MS);

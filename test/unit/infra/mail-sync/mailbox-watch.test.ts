@@ -29,9 +29,9 @@ class FakeConnection {
   isListening = false;
   arrivals = 0;
   looks = 0;
-  change: () => void = () => undefined;
+  change: (vanished: number | null) => void = () => undefined;
 
-  watch(onChange: () => void): void {
+  watch(onChange: (vanished: number | null) => void): void {
     this.change = onChange;
   }
 
@@ -51,7 +51,7 @@ class FakeConnection {
 
   arrive(): void {
     this.arrivals += 1;
-    this.change();
+    this.change(null);
   }
 }
 
@@ -131,7 +131,7 @@ describe('MailboxWatch', () => {
   it('gathers changes that are not new mail, however long ago the last look was', async () => {
     const { connection, watch, sleeps } = world;
     watch.markChanged([INBOX.number]);
-    connection.change();
+    connection.change(null);
     await settled();
     expect(connection.looks, 'too soon').to.equal(1);
     sleeps.end(GATHER_MS);
