@@ -67,17 +67,28 @@ export async function commitAsCaller(
     return approvalReply(found.operationId, state, now);
   }
   assertCommittable(state, now, content_hash);
-  await context.claim('req', found.mailboxId);
+  // The key is taken while everything is revalidated; nothing is appended before it is.
+  const claimed = context.claim('req', found.mailboxId);
+  claimed.catch(() => undefined);
   const commit = commitOf(ports, {
     operationId: found.operationId,
     author,
     by: 'caller',
     loaded: found.loaded,
+    claimed,
     notePosition: (position) => {
       context.notePosition(position);
     },
   });
-  return await answerInTime(context, found.operationId, commit);
+  try {
+    const reply = await answerInTime(context, found.operationId, commit);
+    await claimed;
+    if (reply.approval?.status === 'committed') context.markRecorded();
+    return reply;
+  } finally {
+    // An error is recorded with the key, so the claim must have ended.
+    await Promise.allSettled([claimed]);
+  }
 }
 
 /** The gateway commits it automatically and has begun: the caller is too late and gets the progress. */
@@ -106,6 +117,7 @@ export async function committedBefore(
   const now = context.ports.clock.now();
   if (!settled && isLeftAlone(state, now)) return null;
   context.notePosition(position);
+  if (approvalStatusOf(state, now) === 'committed') context.markRecorded();
   return approvalReply(found.operationId, state, now);
 }
 

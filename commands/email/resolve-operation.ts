@@ -76,7 +76,7 @@ export async function resolveSend(
       return [word === 'done' ? sent(now.send, 'person') : givenUp(now.send, 'person')];
     },
   });
-  await concludeSend(ports, author, operationId, state);
+  await concludeSend(ports, author, { operationId }, state);
 }
 
 const notUnknown = (): GatewayError =>

@@ -43,6 +43,11 @@ export interface Context {
   claim(prefix: IdPrefix, mailboxId?: string): Promise<string>;
   /** Marks the answer as a repeat: `Idempotency-Replayed: true`. */
   markReplayed(): void;
+  /**
+   * The outcome of this request is final and in the stream of its object, where `replay` finds it: it is not recorded a second
+   * time with the key.
+   */
+  markRecorded(): void;
   /** Nothing was made: the answer is a 200 (`rest.orUnchanged`). */
   markUnchanged(): void;
   /** Notes the output as JSON, where it was checked and serialised before: the response is then that text. */

@@ -60,14 +60,9 @@ async function run(invocation: Invocation): Promise<Outcome> {
   }
   if (request.idempotencyKey !== null) checkKey(request.idempotencyKey);
   const rule = capability.idempotency;
-  if (request.idempotencyKey === null && needsKey(rule, input)) {
-    throw new GatewayError(
-      'idempotency_key_required',
-      'This write needs an Idempotency-Key (on MCP: idempotency_key).',
-    );
-  }
-  const stale =
-    request.ifPosition === null ? false : !(await ports.readModels.waitFor(request.ifPosition, 1_000));
+  if (request.idempotencyKey === null && needsKey(rule, input)) throw keyRequired();
+  const { ifPosition } = request;
+  const stale = ifPosition !== null && !(await ports.readModels.waitFor(ifPosition, 1_000));
   const answer = emptyAnswer();
   const author = authorOf(invocation);
   // Keyed: inputs hold passwords, and a plain hash of one could be guessed from the log.
@@ -96,6 +91,9 @@ async function run(invocation: Invocation): Promise<Outcome> {
     markReplayed: () => {
       answer.replayed = true;
     },
+    markRecorded: () => {
+      claims.markRecorded();
+    },
     markUnchanged: () => {
       answer.unchanged = true;
     },
@@ -117,6 +115,12 @@ interface Noted {
 }
 
 const emptyAnswer = (): Noted => ({ position: null, replayed: false, unchanged: false, json: null });
+
+const keyRequired = (): GatewayError =>
+  new GatewayError(
+    'idempotency_key_required',
+    'This write needs an Idempotency-Key (on MCP: idempotency_key).',
+  );
 
 const isDeleted = (): GatewayError =>
   new GatewayError(

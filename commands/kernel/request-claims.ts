@@ -49,6 +49,8 @@ export class RequestClaims {
   #mailboxId: string | null;
   /** Held from the claim until its end is recorded. */
   #lease: HeldLease | null = null;
+  /** True when the stream of its object holds the outcome. */
+  #isRecorded = false;
 
   constructor(ports: Ports, author: Author, claimant: Claimant) {
     this.#ports = ports;
@@ -86,8 +88,16 @@ export class RequestClaims {
       : await this.#resume(operationId, earlier, work);
   }
 
-  /** Resumes an interrupted request: records the object it made, or runs again with the id it chose. */
+  /**
+   * Answers with the outcome that the object's stream holds. Else resumes an interrupted request: records the object it made,
+   * or runs again with the id it chose.
+   */
   async #resume<Output>(operationId: string, earlier: Claim, work: Work<Output>): Promise<Output> {
+    const told = await work.replay(earlier);
+    if (told !== null && this.#isRecorded) {
+      work.markReplayed();
+      return told;
+    }
     this.#lease = await holdLease(this.#ports.leases, operationId);
     if (this.#lease === null) throw keyInProgress(1);
     try {
@@ -133,6 +143,11 @@ export class RequestClaims {
     return targetId;
   }
 
+  /** See `Context.markRecorded`. */
+  markRecorded(): void {
+    this.#isRecorded = true;
+  }
+
   /** The refusal while the first request of the key runs. Throws when that is a different request. */
   async #taken(operationId: string): Promise<GatewayError> {
     this.#claimIn(await awaitClaim(this.#ports, operationId));
@@ -166,7 +181,7 @@ export class RequestClaims {
   async #run<Output>(operationId: string, handle: () => Promise<Output>): Promise<Output> {
     try {
       const output = await handle();
-      if (this.#lease !== null) await this.#writeSettled(operationId, null);
+      if (this.#lease !== null && !this.#isRecorded) await this.#writeSettled(operationId, null);
       return output;
     } catch (error) {
       if (isOutcome(error) && this.#lease !== null) await this.#writeSettled(operationId, error);

@@ -22,6 +22,8 @@ export interface Commit {
   readonly by: 'caller' | 'schedule';
   /** The approval as read just before, if the caller has it. */
   readonly loaded?: Loaded<OperationState>;
+  /** The claim of the caller's key, awaited before anything is appended; throws when another request has it. */
+  readonly claimed?: Promise<unknown>;
   notePosition(position: Position | null): void;
 }
 

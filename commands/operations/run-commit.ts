@@ -128,6 +128,7 @@ async function append(
   { commit, state, revision, now }: Candidate,
   facts: readonly OperationFact[],
 ): Promise<OperationState | null> {
+  await commit.claimed;
   const decided = { id: commit.operationId, state, revision, facts, occurredAt: now };
   const written = await appendDecided(ports, commit.author, operation, decided);
   if (written === null) return null;
@@ -137,6 +138,7 @@ async function append(
 
 /** Where a commit begins: the append that is the lock against every other end of its approval. */
 interface CommitBegun {
+  readonly loaded: Loaded<OperationState>;
   readonly revision: bigint;
   readonly at: Date;
 }
@@ -150,9 +152,12 @@ export async function beginCommit(
   { commit, state, approval, revision, started }: Committable,
   intent: OperationFact,
 ): Promise<CommitBegun | null> {
+  await commit.claimed;
   const at = ports.clock.now();
   if (isOver(approval, at)) return null;
   const decided = { id: commit.operationId, state, revision, facts: [started, intent], occurredAt: at };
   const written = await appendDecided(ports, commit.author, operation, decided);
-  return written && { revision: written.appended.revision, at };
+  if (written === null) return null;
+  const { state: after, appended } = written;
+  return { loaded: { state: after, ...appended }, revision: appended.revision, at };
 }

@@ -9,6 +9,7 @@ import { GatewayError } from '../values/errors.ts';
 import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import { canonicalJson } from '../values/canonical-json.ts';
 import type { Ports } from '../ports/ports.ts';
+import type { Submission } from '../ports/submission-port.ts';
 import { beginCommit } from '../operations/run-commit.ts';
 import type { Committable, CommitKind, Executed } from '../operations/commit-kind.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
@@ -24,7 +25,7 @@ import { liesWithin } from '../drafts/load-draft.ts';
 import { beginAgain, type DraftAtRevision } from './freeze-draft.ts';
 import { concludeSend } from './conclude-send.ts';
 import { supersedeApproval } from '../drafts/end-review.ts';
-import { runAttempt } from './run-attempt.ts';
+import { runAttempt, whileConnecting } from './run-attempt.ts';
 import { attachmentFactsOf } from './send-content.ts';
 import { outcomeOf } from './send-outcome.ts';
 import { giveQuotaBack, takeQuota } from '../operations/send-quota.ts';
@@ -62,6 +63,7 @@ async function lost(
 async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   const { commit, manifest, mailbox } = ready;
   const { operationId } = commit;
+  await commit.claimed;
   try {
     assertNotPaused(mailbox);
     assertSubmits(mailbox);
@@ -82,7 +84,9 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return { end: 'changed' };
   try {
-    return await sendUnder(lease, ports, ready, loaded);
+    return await whileConnecting(ports, mailbox.id, (connecting) =>
+      sendUnder({ lease, connecting }, ports, ready, loaded),
+    );
   } catch (error) {
     if (error instanceof LeaseLost) throw overtakenByOthers();
     // A caller receives the refusal and retries; the gateway retries when the quota allows it.
@@ -128,32 +132,38 @@ async function isAsApproved(
   }
 }
 
+interface Under {
+  readonly lease: HeldLease;
+  readonly connecting: Promise<Submission>;
+}
+
 async function sendUnder(
-  lease: HeldLease,
+  { lease, connecting }: Under,
   ports: Ports,
   ready: Ready,
   { state, revision }: Loaded<DraftState>,
 ): Promise<Executed> {
   const { commit, manifest, mailbox, approval } = ready;
   const { operationId, author } = commit;
-  if (!(await appendIntent(ports, ready))) return { end: 'changed' };
+  const begun = await appendIntent(ports, ready);
+  if (begun === null) return { end: 'changed' };
   const loaded: DraftAtRevision = { id: manifest.draft_id, mailboxId: mailbox.id, state, revision };
   const commitNumber = (approval.attempt?.number ?? 0) + 1;
   const attempt = await beginAgain(ports, author, { loaded, lease }, commitNumber);
   const after =
     attempt === null
       ? (await loadAggregate(ports.events, draft, manifest.draft_id)).state
-      : await runAttempt(ports, author, attempt);
-  const closed = await concludeSend(ports, author, operationId, after);
+      : await runAttempt(ports, author, attempt, connecting);
+  const closed = await concludeSend(ports, author, { operationId, loaded: begun }, after);
   commit.notePosition(closed.position);
   return await tell(ports, ready, { operation: closed.state, draft: after });
 }
 
 /**
- * The quota is taken before the intent: once, however many attempts follow. Returns false when the commit was
- * not begun.
+ * The quota is taken before the intent: once, however many attempts follow. Returns the operation after it, or
+ * null when the commit was not begun.
  */
-async function appendIntent(ports: Ports, ready: Ready): Promise<boolean> {
+async function appendIntent(ports: Ports, ready: Ready): Promise<Loaded<OperationState> | null> {
   const { commit, state, manifest } = ready;
   const { operationId, author } = commit;
   const { mailbox_id, draft_id, draft_version } = manifest;
@@ -161,9 +171,10 @@ async function appendIntent(ports: Ports, ready: Ready): Promise<boolean> {
   const sender = state.send === null && state.submitted ? senderOf(state.submitted, manifest) : null;
   if (sender) await takeQuota(ports, author, sender, operationId);
   const intent = { type: 'SendIntended', data: { mailbox_id, draft_id, draft_version } } as const;
-  if ((await beginCommit(ports, ready, intent)) !== null) return true;
+  const begun = await beginCommit(ports, ready, intent);
+  if (begun !== null) return begun.loaded;
   if (sender) await giveQuotaBack(ports, author, sender.principalId, { id: operationId, intendedAt });
-  return false;
+  return null;
 }
 
 const senderOf = ({ by }: NonNullable<OperationState['submitted']>, { mailbox_id }: SendManifest) => ({

@@ -2,7 +2,7 @@
  * Records in an operation what its draft holds of the send. The draft's stream is written first, so this can
  * be repeated.
  */
-import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { type Author, decideAndAppend, loadAggregate, type Loaded } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { ApprovalState } from '../operations/approval-state.ts';
 import { attemptFailed } from '../operations/commit-kind.ts';
@@ -16,23 +16,33 @@ import { invalidated, overtaken } from '../drafts/end-review.ts';
 import type { Position } from '../values/position.ts';
 import type { SendOutcome } from '../operations/operation-events.ts';
 
+/** An operation, and its stream if it was just written; read only when another writer was first. */
+interface Concluded {
+  readonly operationId: string;
+  readonly loaded?: Loaded<OperationState>;
+}
+
 /** Nothing is written while the send is not over and no commit of its approval has ended. */
 export async function concludeSend(
   ports: Ports,
   author: Author,
-  operationId: string,
+  { operationId, ...written }: Concluded,
   draft: DraftState,
 ): Promise<Closed> {
   const outcome = outcomeOf(draft, operationId);
   if (outcome !== null && outcome.outcome !== 'failed')
-    return await closeOperation(ports, author, operationId, outcome);
-  const { state, position } = await loadAggregate(ports.events, operation, operationId);
+    return await closeOperation(ports, author, { operationId, ...written }, outcome);
+  const loaded = written.loaded ?? (await loadAggregate(ports.events, operation, operationId));
+  const { state, position } = loaded;
   const known = { draft, now: ports.clock.now() };
   if (endOfCommit(state, operationId, known).length === 0)
-    return outcome === null ? { state, position } : await closeOperation(ports, author, operationId, outcome);
+    return outcome === null
+      ? { state, position }
+      : await closeOperation(ports, author, { operationId, loaded }, outcome);
   if (!isPutOff(state.approval, operationId, draft)) await giveBack(ports, author, operationId, state);
   return await decideAndAppend(ports, author, operation, {
     id: operationId,
+    loaded,
     decide: (before) => endOfCommit(before, operationId, known),
   });
 }
@@ -95,15 +105,14 @@ export interface Closed {
 export async function closeOperation(
   ports: Ports,
   author: Author,
-  operationId: string,
+  { operationId, loaded: written }: Concluded,
   outcome: SendOutcome,
 ): Promise<Closed> {
-  if (outcome.outcome === 'failed') {
-    const { state } = await loadAggregate(ports.events, operation, operationId);
-    await giveBack(ports, author, operationId, state);
-  }
+  const loaded = written ?? (await loadAggregate(ports.events, operation, operationId));
+  if (outcome.outcome === 'failed') await giveBack(ports, author, operationId, loaded.state);
   return await decideAndAppend(ports, author, operation, {
     id: operationId,
+    loaded,
     decide: (state) => factsOf(state, outcome),
   });
 }

@@ -1,21 +1,22 @@
 /** One attempt to send: from its intent, already in the draft's stream, to its outcome there. */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { appendFacts, type Author, decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
+import { appendDecided, type Author, decideAndAppend, type Loaded } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { ContentAltered } from '../ports/content-store.ts';
 import { type HeldLease, LeaseLost } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
-import { type ExpectedRevision, WrongExpectedRevision } from '../ports/event-store.ts';
+import type { ExpectedRevision } from '../ports/event-store.ts';
 import type { Sealed } from '../values/sealed.ts';
 import {
   type Acceptance,
   type RefusedRecipient,
+  type Submission,
   SubmissionFailure,
   type SubmissionFailureFacts,
 } from '../ports/submission-port.ts';
-import { aboutDraft, draft, type DraftState, type Send } from '../drafts/draft.ts';
+import { draft, type DraftState, type Send } from '../drafts/draft.ts';
 import { type AttemptEnd, endAttempt, sealRefused } from './decide-send.ts';
+import { asFrozen, dateHeader, datedMessage, readAhead, whileHeld } from './message-bytes.ts';
 import { ALTERED_CODE } from './send-outcome.ts';
 
 /** An attempt whose `SendStarted` is the last event of the draft's stream. */
@@ -41,38 +42,85 @@ type Exchanged =
 const Envelope = z.object({ from: z.string(), to: z.array(z.string()) });
 
 /**
+ * Connects to the mailbox's server while `work` writes the intent of an attempt and runs it. A login has no
+ * effect; if no attempt uses the connection, it is closed.
+ */
+export async function whileConnecting<T>(
+  ports: Pick<Ports, 'submission'>,
+  mailboxId: string,
+  work: (connecting: Promise<Submission>) => Promise<T>,
+): Promise<T> {
+  const connecting = ports.submission.connect(mailboxId);
+  // Reported by the attempt that uses it.
+  connecting.catch(() => undefined);
+  try {
+    return await work(connecting);
+  } finally {
+    void connecting.then(
+      (submission) => {
+        submission.close();
+      },
+      () => undefined,
+    );
+  }
+}
+
+/**
  * Runs the attempt and records its end. Returns the draft after it. Throws when the store stays unavailable,
  * or the lease is lost while it is awaited.
  */
-export async function runAttempt(ports: Ports, author: Author, attempt: Attempt): Promise<DraftState> {
-  const exchanged = await exchange(ports, author, attempt);
-  return await recordEnd(ports, author, attempt, exchanged);
+export async function runAttempt(
+  ports: Ports,
+  author: Author,
+  attempt: Attempt,
+  connecting?: Promise<Submission>,
+): Promise<DraftState> {
+  const { state, revision } = attempt;
+  const known: Known = { loaded: { state, revision, position: null } };
+  const exchanged = await exchange(ports, author, { attempt, known, connecting });
+  return await recordEnd(ports, author, { attempt, known }, exchanged);
 }
 
-async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise<Exchanged> {
+/** The draft as this attempt last wrote it. */
+interface Known {
+  loaded: Loaded<DraftState>;
+}
+
+interface Running {
+  readonly attempt: Attempt;
+  readonly known: Known;
+}
+
+async function exchange(
+  ports: Ports,
+  author: Author,
+  { attempt, known, connecting }: Running & { readonly connecting: Promise<Submission> | undefined },
+): Promise<Exchanged> {
   const { send, mailboxId, lease } = attempt;
   const { frozen, started } = send;
   const date = new Date(started?.date ?? frozen.frozen_at);
   const progress = {
-    submission: null as { close(): void } | null,
+    submission: null as Submission | null,
     phase: 'connect' as 'connect' | 'envelope',
   };
   try {
     const envelope = Envelope.parse(JSON.parse((await ports.personal.open(frozen.smtp_envelope)) ?? 'null'));
-    const submission = await ports.submission.connect(mailboxId);
+    const submission = await (connecting ?? ports.submission.connect(mailboxId));
     progress.submission = submission;
     progress.phase = 'envelope';
     const refused = await submission.begin(envelope, {
       size: dateHeader(date).length + frozen.mime_size,
       needsSmtpUtf8: frozen.needs_smtputf8,
     });
-    await appendDataBegun(ports, author, attempt, refused);
+    const frozenBytes = readAhead(ports.content.open(frozen.mime_id));
+    const begun = await appendDataBegun(ports, author, attempt, refused);
+    if (begun === null) return { kind: 'overtaken' };
+    known.loaded = begun;
     lease.assertHeld();
-    const bytes = datedMessage(date, asFrozen(frozen, ports.content.open(frozen.mime_id)));
+    const bytes = datedMessage(date, asFrozen(frozen, frozenBytes));
     const acceptance = await submission.transmit(whileHeld(lease, bytes));
     return { kind: 'accepted', acceptance, refused };
   } catch (error) {
-    if (error instanceof WrongExpectedRevision) return { kind: 'overtaken' };
     if (isAltered(error)) {
       ports.log.error('send: frozen message altered, not sent', { draft_id: attempt.draftId });
       return { kind: 'failed', facts: ALTERED };
@@ -88,28 +136,25 @@ async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise
 }
 
 /**
- * The fence: appended exactly at the revision of the intent, or not at all. No byte of the message is sent
- * before it.
+ * The fence: appended exactly at the revision of the intent, or not at all: null. No byte of the message is
+ * sent before it.
  */
 async function appendDataBegun(
   ports: Ports,
   author: Author,
   { draftId, mailboxId, state, send, revision }: Attempt,
   refused: readonly RefusedRecipient[],
-): Promise<void> {
+): Promise<Loaded<DraftState> | null> {
   const rejected = await sealRefused((text) => ports.personal.seal(mailboxId, text), refused);
-  await appendFacts(ports, author, {
-    stream: streamOf(draft, draftId),
-    expected: revision,
-    catalogue: draft.catalogue,
-    facts: [
-      {
-        type: 'SendDataBegun',
-        data: { operation_id: send.frozen.operation_id, attempt: send.attempts, rejected },
-      },
-    ],
-    about: aboutDraft(state, state),
+  const data = { operation_id: send.frozen.operation_id, attempt: send.attempts, rejected };
+  const written = await appendDecided(ports, author, draft, {
+    id: draftId,
+    state,
+    revision,
+    facts: [{ type: 'SendDataBegun', data }],
+    occurredAt: ports.clock.now(),
   });
+  return written && { state: written.state, ...written.appended };
 }
 
 /** The submission adapter may wrap the error in its own. */
@@ -147,7 +192,7 @@ const RECORD_AGAIN_MS = 1_000;
 async function recordEnd(
   ports: Ports,
   author: Author,
-  { draftId, mailboxId, send, lease }: Attempt,
+  { attempt: { draftId, mailboxId, send, lease }, known }: Running,
   exchanged: Exchanged,
 ): Promise<DraftState> {
   const until = ports.clock.elapsedMs() + RECORD_WITHIN_MS;
@@ -157,6 +202,7 @@ async function recordEnd(
       const times = ports.server.sendTimes;
       const { state } = await decideAndAppend(ports, author, draft, {
         id: draftId,
+        ...(end === null ? {} : { loaded: known.loaded }),
         decide: (state, now) => (end === null ? [] : endAttempt(state, send, end, { times, now })),
       });
       return state;
@@ -192,58 +238,4 @@ async function sealEnd(
     response: response === null ? null : await seal(response),
     rejected: await sealRefused(seal, refused),
   };
-}
-
-/** The frozen message as it is sent: `Date` is that of the attempt, the rest is as it was frozen. */
-const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-const twoDigits = (number: number): string => String(number).padStart(2, '0');
-
-/** The header line with its line end, in the form of RFC 5322 3.3 and in UTC. */
-function dateHeader(date: Date): Uint8Array {
-  const day = `${DAYS[date.getUTCDay()] ?? ''}, ${String(date.getUTCDate())}`;
-  const month = `${MONTHS[date.getUTCMonth()] ?? ''} ${String(date.getUTCFullYear())}`;
-  const time = [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()].map(twoDigits).join(':');
-  return new TextEncoder().encode(`Date: ${day} ${month} ${time} +0000\r\n`);
-}
-
-/** Yields the `Date` header, then the frozen bytes. */
-export async function* datedMessage(
-  date: Date,
-  mime: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  yield dateHeader(date);
-  yield* mime;
-}
-
-/**
- * Yields the same bytes. Throws `ContentAltered` in place of their end when their hash (SHA-256, hex) is not
- * the frozen one: no server accepts a message without its end.
- */
-async function* asFrozen(
-  { mime_id, mime_sha256 }: { readonly mime_id: string; readonly mime_sha256: string },
-  mime: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const hash = createHash('sha256');
-  for await (const chunk of mime) {
-    hash.update(chunk);
-    yield chunk;
-  }
-  if (hash.digest('hex') !== mime_sha256) throw new ContentAltered(mime_id);
-}
-
-/**
- * Yields the same bytes while the lease is held, and throws in place of their end afterwards: a process that
- * slept past its lease completes no message.
- */
-async function* whileHeld(
-  lease: Pick<HeldLease, 'assertHeld'>,
-  bytes: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  for await (const chunk of bytes) {
-    lease.assertHeld();
-    yield chunk;
-  }
-  lease.assertHeld();
 }

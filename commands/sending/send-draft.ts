@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import { awaitClaim } from '../kernel/idempotency.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
@@ -13,7 +14,7 @@ import { decideSendPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { authorizeOperation, type Mode } from '../operations/authorize-operation.ts';
-import { operationIdOf, OperationReply } from '../operations/operation.ts';
+import { operation, operationIdOf, OperationReply } from '../operations/operation.ts';
 import { assertDecidable } from '../operations/request-approval.ts';
 import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
 import { assertNotPaused } from '../messages/prepare-operation.ts';
@@ -51,9 +52,11 @@ async function sendOrReplay(
   operationId: string,
 ): Promise<OperationReply> {
   const { ports, caller } = context;
-  // Runs before the replay: the answer shows the draft, so the current rights apply to it.
+  // Rights are judged before the replay: the answer shows the draft, so the current ones apply to it. The operation is
+  // read after the draft: a draft that this key has changed is never judged without the operation that changed it.
   const present = await loadNamed(context, request);
-  const earlier = await replaySend(context, operationId);
+  const written = await loadAggregate(ports.events, operation, operationId);
+  const earlier = await replaySend(context, operationId, written);
   if (earlier !== null) return earlier;
   const found = await freedFor(context, request, present);
   const { id: draftId, state, revision, mailbox } = found;
@@ -76,8 +79,12 @@ async function sendOrReplay(
     );
   }
   await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
-  const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
-  return await leased(context, operationId, (lease) => submitSend(context, { ...asked, frozen, lease }));
+  const freezing = freezeDraft(ports, { draftId, operationId, mailbox, state });
+  // Without the lease nobody awaits it; the message then expires.
+  freezing.catch(() => undefined);
+  return await leased(context, operationId, async (lease) =>
+    submitSend(context, { ...asked, frozen: await freezing, lease }),
+  );
 }
 
 type NamedDraft = Pick<SendRequest, 'draftId' | 'mailboxId' | 'expectedVersion'>;

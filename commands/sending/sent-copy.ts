@@ -9,7 +9,7 @@ import { openText } from '../kernel/sealed-json.ts';
 import { draft, type DraftFact, type DraftState, rfcMessageIdOf, type Send } from '../drafts/draft.ts';
 import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
-import { datedMessage } from './run-attempt.ts';
+import { datedMessage } from './message-bytes.ts';
 
 /** The folder of a role, or null where the mailbox has none. */
 function folderIfAny(mailbox: MailboxEntry, role: 'sent' | 'all_mail'): FolderRef | null {

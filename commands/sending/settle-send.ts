@@ -47,8 +47,8 @@ export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend)
     const sending = { id: operationId, send, approval };
     const step = nextStep(sending, loaded.state, ports.server.sendTimes, ports.clock.now());
     const { state, refusal } = await take(ports, step, { operation: sending, asked, loaded, lease, author });
-    if (refusal === null) await concludeSend(ports, author, operationId, state);
-    else await closeOperation(ports, author, operationId, failedWith(refusal));
+    if (refusal === null) await concludeSend(ports, author, { operationId }, state);
+    else await closeOperation(ports, author, { operationId }, failedWith(refusal));
     return state;
   } catch (error) {
     if (error instanceof LeaseLost) return null;

@@ -1,20 +1,20 @@
 /** The send of a draft from its claim to its outcome: operation, intent, first attempt. */
 import type { DraftStatus } from '../operations/draft-shape.ts';
 import type { Context } from '../kernel/capability.ts';
-import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { loadAggregate, type Loaded } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { type HeldLease, LeaseLost } from '../kernel/hold-lease.ts';
 import { keyInProgress } from '../kernel/idempotency.ts';
-import type { Position } from '../values/position.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
 import { appendFirst, decidedFact, submittedFact } from '../operations/authorize-operation.ts';
-import type { OperationFact, OperationReply } from '../operations/operation.ts';
+import type { Submission } from '../ports/submission-port.ts';
+import type { OperationFact, OperationReply, OperationState } from '../operations/operation.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { draft } from '../drafts/draft.ts';
 import { beginSend, type DraftAtRevision, type FrozenData, scheduleSend } from './freeze-draft.ts';
 import { closeOperation } from './conclude-send.ts';
 import { heldReply, outcomeReply, replayFirst, willRetry } from './send-reply.ts';
-import { runAttempt } from './run-attempt.ts';
+import { runAttempt, whileConnecting } from './run-attempt.ts';
 import { outcomeOf } from './send-outcome.ts';
 import { senderOf, takeQuota } from '../operations/send-quota.ts';
 
@@ -72,49 +72,68 @@ async function claimAndSend(context: Context, prepared: PreparedSend): Promise<O
   const { operationId, policy } = prepared;
   await takeQuota(ports, author, senderOf(caller, prepared.loaded.mailboxId), operationId);
   const commitAt = heldUntil(ports.clock.now(), policy);
-  const first = await appendFirst(context, operationId, await intentOf(context, prepared, commitAt));
-  if (first === null) return await replayFirst(context, operationId);
-  return commitAt === null
-    ? await sendNow(context, prepared)
-    : await holdBack(context, prepared, { commitAt, position: first.appended.position });
+  if (commitAt !== null) return await holdBack(context, prepared, commitAt);
+  return await whileConnecting(ports, prepared.loaded.mailboxId, (connecting) =>
+    sendNow(context, prepared, connecting),
+  );
+}
+
+/** The operation as written first; null when another request used this key first. */
+async function claim(
+  context: Context,
+  prepared: PreparedSend,
+  commitAt: string | null,
+): Promise<Loaded<OperationState> | null> {
+  const facts = await intentOf(context, prepared, commitAt);
+  const first = await appendFirst(context, prepared.operationId, facts);
+  return first && { state: first.state, ...first.appended };
 }
 
 /** Null when policy does not hold the send back. */
 const heldUntil = (now: Date, { undoSeconds }: PolicyDecision): string | null =>
   undoSeconds === 0 ? null : new Date(now.getTime() + undoSeconds * 1_000).toISOString();
 
-async function sendNow(context: Context, prepared: PreparedSend): Promise<OperationReply> {
+async function sendNow(
+  context: Context,
+  prepared: PreparedSend,
+  connecting: Promise<Submission>,
+): Promise<OperationReply> {
   const { ports, author } = context;
   const { operationId, loaded, frozen } = prepared;
+  const claimed = await claim(context, prepared, null);
+  if (claimed === null) return await replayFirst(context, operationId);
   const attempt = await beginSend(ports, author, prepared, frozen);
-  if (attempt === null) return await closeChanged(context, prepared);
-  const state = await runAttempt(ports, author, attempt);
+  if (attempt === null) return await closeChanged(context, prepared, claimed);
+  const state = await runAttempt(ports, author, attempt, connecting);
   const reported = { operationId, draftId: loaded.id, draft: state };
   const outcome = outcomeOf(state, operationId);
   if (outcome === null) {
     if (state.send?.retryAt == null) throw keyInProgress(1);
     throw willRetry(ports, reported, state.send.retryAt, { replayed: false });
   }
-  context.notePosition((await closeOperation(ports, author, operationId, outcome)).position);
+  const closed = await closeOperation(ports, author, { operationId, loaded: claimed }, outcome);
+  context.notePosition(closed.position);
   return await outcomeReply(ports, reported, outcome, { replayed: false });
 }
 
 /** Freezes the message; the sweeper begins the send when it is due. */
-async function holdBack(
-  context: Context,
-  prepared: PreparedSend,
-  { commitAt, position }: { readonly commitAt: string; readonly position: Position },
-): Promise<OperationReply> {
+async function holdBack(context: Context, prepared: PreparedSend, commitAt: string): Promise<OperationReply> {
   const { ports, author } = context;
   const { operationId, loaded, frozen } = prepared;
+  const claimed = await claim(context, prepared, commitAt);
+  if (claimed === null) return await replayFirst(context, operationId);
   const state = await scheduleSend(ports, author, prepared, { frozen, commitAt });
-  if (state === null) return await closeChanged(context, prepared);
-  context.notePosition(position);
+  if (state === null) return await closeChanged(context, prepared, claimed);
+  context.notePosition(claimed.position);
   return await heldReply(ports, { operationId, draftId: loaded.id, draft: state });
 }
 
 /** The draft was edited, sent or discarded since it was loaded: nothing was sent, and that is the outcome. */
-async function closeChanged(context: Context, prepared: PreparedSend): Promise<OperationReply> {
+async function closeChanged(
+  context: Context,
+  prepared: PreparedSend,
+  claimed: Loaded<OperationState>,
+): Promise<OperationReply> {
   const { ports, author } = context;
   const { operationId, loaded, frozen, lease } = prepared;
   await ports.content.erase([frozen.mime_id]);
@@ -125,7 +144,7 @@ async function closeChanged(context: Context, prepared: PreparedSend): Promise<O
   const { code, message } = changedMeanwhile(state.status);
   const outcome = { outcome: 'failed', error: { code, message, smtp_status: null } } as const;
   lease.assertHeld();
-  await closeOperation(ports, author, operationId, outcome);
+  await closeOperation(ports, author, { operationId, loaded: claimed }, outcome);
   const reported = { operationId, draftId: loaded.id, draft: state };
   return await outcomeReply(ports, reported, outcome, { replayed: false });
 }

@@ -7,20 +7,14 @@ import {
   type NewContent,
   type StoredContent,
 } from '../../commands/ports/content-store.ts';
-import { GatewayError, notFound } from '../../commands/values/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { erasable, type HoldsKnown } from './held-content.ts';
-import { Semaphore } from '../concurrency/semaphore.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
+import { inChunks, limited } from './in-chunks.ts';
 
 /** Few rows for a large content, little memory for many at once. */
 export const CHUNK_BYTES = 128 * 1024;
-/**
- * Chunks sealed and written at once, of all contents together. A chunk on its way takes five times its size in copies; and
- * uploads leave connections to other requests.
- */
-const WRITES_AT_ONCE = 4;
-const WRITE_WITHIN_MS = 10_000;
 /** A content whose writer died is deleted after this; longer than any upload takes. */
 const UNFINISHED_FOR_MS = 24 * 3_600_000;
 
@@ -43,11 +37,15 @@ interface Row extends Record<string, unknown> {
   readonly draft_id: string;
   readonly wrapped: Buffer;
   readonly sealed_facts: Buffer | null;
+  /** Null unless it was asked for and exists. */
+  readonly chunk: Buffer | null;
 }
 
 interface Opened {
   readonly key: KeyObject;
   readonly content: StoredContent;
+  /** The chunk that was asked for, sealed; null when it is missing. */
+  readonly chunk: Buffer | null;
 }
 
 export class PostgresContentStore implements ContentStore {
@@ -56,7 +54,6 @@ export class PostgresContentStore implements ContentStore {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #directory: HoldsKnown;
-  readonly #writes = new Semaphore(WRITES_AT_ONCE);
 
   constructor(parts: {
     readonly sql: Sql;
@@ -74,8 +71,20 @@ export class PostgresContentStore implements ContentStore {
   }
 
   async put(content: NewContent, bytes: AsyncIterable<Uint8Array>): Promise<StoredContent> {
-    const { id, kind, owner } = content;
     const key = createSecretKey(randomBytes(32));
+    // The first bytes are awaited meanwhile. An erasure of the draft finds the row, however slow they are.
+    const begun = this.#begin(key, content);
+    begun.catch(() => undefined);
+    try {
+      return await this.#write({ key, content, begun }, bytes);
+    } catch (error) {
+      await Promise.allSettled([begun]);
+      await this.#giveUp(content.id);
+      throw error;
+    }
+  }
+
+  async #begin(key: KeyObject, { id, kind, owner }: NewContent): Promise<void> {
     await this.#sql.query(
       `insert into vault.content (id, kind, mailbox_id, draft_id, wrapped, expires_at) values ($1, $2, $3, $4, $5, $6)`,
       [
@@ -87,77 +96,77 @@ export class PostgresContentStore implements ContentStore {
         this.#sweepAt(),
       ],
     );
-    try {
-      return await this.#write(key, content, bytes);
-    } catch (error) {
-      await this.#giveUp(id);
-      throw error;
-    }
   }
 
   async #write(
-    key: KeyObject,
-    content: NewContent,
+    { key, content, begun }: { key: KeyObject; content: NewContent; begun: Promise<void> },
     bytes: AsyncIterable<Uint8Array>,
   ): Promise<StoredContent> {
     const { id, kind, owner, filename, contentType, maxBytes, expiresAt } = content;
     const hash = createHash('sha256');
     let size = 0;
     let number = 0;
+    let last: Buffer | null = null;
     for await (const chunk of inChunks(limited(bytes, maxBytes), CHUNK_BYTES)) {
       hash.update(chunk);
       size += chunk.length;
-      await this.#addChunk(key, { id, number }, chunk);
+      const sealed = sealBox(key, chunk, chunkContext(id, number));
+      await begun;
+      // Only the end of the content is shorter.
+      if (chunk.length < CHUNK_BYTES) last = sealed;
+      else await this.#addChunk(id, number, sealed);
       number += 1;
     }
+    await begun;
     const sha256 = hash.digest('hex');
     const facts = JSON.stringify({ filename, content_type: contentType, size, sha256 });
+    const sealedFacts = sealBox(key, Buffer.from(facts), factsContext(id));
     const finished = await this.#sql.query(
-      'update vault.content set sealed_facts = $2, expires_at = $3 where id = $1 returning 1',
-      [id, sealBox(key, Buffer.from(facts), factsContext(id)), expiresAt],
+      `with finished as (update vault.content set sealed_facts = $2, expires_at = $3 where id = $1 returning id),
+         added as (insert into vault.content_chunk (content_id, number, sealed)
+                   select id, $4::int, $5::bytea from finished where $5::bytea is not null)
+       select 1 from finished`,
+      [id, sealedFacts, expiresAt, number - 1, last],
     );
     if (finished.length === 0) throw notFound('draft');
     return { id, kind, owner, filename, contentType, size, sha256 };
   }
 
-  async #addChunk(
-    key: KeyObject,
-    { id, number }: { readonly id: string; readonly number: number },
-    chunk: Uint8Array,
-  ): Promise<void> {
-    if (!(await this.#writes.acquire(WRITE_WITHIN_MS))) throw tooBusy();
-    try {
-      const added = await this.#sql.query(
-        `insert into vault.content_chunk (content_id, number, sealed)
-         select id, $2, $3 from vault.content where id = $1 for key share returning 1`,
-        [id, number, sealBox(key, chunk, chunkContext(id, number))],
-      );
-      // Its draft was erased during the upload.
-      if (added.length === 0) throw notFound('draft');
-    } finally {
-      this.#writes.release();
-    }
+  async #addChunk(id: string, number: number, sealed: Uint8Array): Promise<void> {
+    const added = await this.#sql.query(
+      `insert into vault.content_chunk (content_id, number, sealed)
+       select id, $2, $3 from vault.content where id = $1 for key share returning 1`,
+      [id, number, sealed],
+    );
+    // Its draft was erased during the upload.
+    if (added.length === 0) throw notFound('draft');
   }
 
   async describe(id: string): Promise<StoredContent | null> {
-    return (await this.#find(id))?.content ?? null;
+    return (await this.#find(id, null))?.content ?? null;
   }
 
   async *open(id: string, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
-    const opened = await this.#find(id);
+    const first = Math.floor(from / CHUNK_BYTES);
+    const opened = await this.#find(id, first);
     if (opened === null) throw notFound('content');
     const { key, content } = opened;
-    for (let number = Math.floor(from / CHUNK_BYTES); number * CHUNK_BYTES < content.size; number += 1) {
-      const [row] = await this.#sql.query<{ sealed: Buffer }>(
-        'select sealed from vault.content_chunk where content_id = $1 and number = $2',
-        [id, number],
-      );
-      if (!row) throw notFound('content');
-      const chunk = openBox(key, row.sealed, chunkContext(id, number));
+    for (let number = first; number * CHUNK_BYTES < content.size; number += 1) {
+      const sealed = number === first ? opened.chunk : await this.#chunkOf(id, number);
+      if (sealed === null) throw notFound('content');
+      const chunk = openBox(key, sealed, chunkContext(id, number));
       if (chunk === null) throw new ContentAltered(id);
       const start = number * CHUNK_BYTES;
       yield from > start ? chunk.subarray(from - start) : chunk;
     }
+  }
+
+  async #chunkOf(id: string, number: number): Promise<Buffer | null> {
+    const [row] = await this.#sql.query<{ sealed: Buffer }>(
+      'select sealed from vault.content_chunk where content_id = $1 and number = $2',
+      [id, number],
+    );
+    return row?.sealed ?? null;
   }
 
   async keep(ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -195,7 +204,8 @@ export class PostgresContentStore implements ContentStore {
     await this.#directory.untilCurrent();
     return await this.#sql.transaction(async (sql) => {
       // Known once there is a connection, directly before the deletion.
-      const { condition: free, parameters, mayKeep } = erasable(this.#directory);
+      const isCurrent = await this.#directory.untilCurrent();
+      const { condition: free, parameters, mayKeep } = erasable(this.#directory.state, isCurrent);
       const gone = await sql.query<{ id: string }>(
         `delete from vault.content as c where ${condition} and ${free} returning id`,
         [value, ...parameters],
@@ -228,8 +238,14 @@ export class PostgresContentStore implements ContentStore {
     }
   }
 
-  async #find(id: string): Promise<Opened | null> {
-    const [row] = await this.#sql.query<Row>('select * from vault.content where id = $1', [id]);
+  /** The content, with one of its chunks if wanted. */
+  async #find(id: string, chunk: number | null): Promise<Opened | null> {
+    const [row] = await this.#sql.query<Row>(
+      `select c.*, k.sealed as chunk from vault.content c
+       left join vault.content_chunk k on k.content_id = c.id and k.number = $2::int
+       where c.id = $1`,
+      [id, chunk],
+    );
     if (row?.sealed_facts == null) return null;
     const unwrapped = openBox(this.#masterKey, row.wrapped, keyContext(id));
     if (unwrapped === null) throw new Error(`content ${id} is not sealed under this key file`);
@@ -239,52 +255,9 @@ export class PostgresContentStore implements ContentStore {
     const facts = Facts.parse(JSON.parse(sealed.toString()));
     const owner = { mailboxId: row.mailbox_id, draftId: row.draft_id };
     const { filename, content_type: contentType, size, sha256 } = facts;
-    return { key, content: { id, kind: row.kind, owner, filename, contentType, size, sha256 } };
+    const stored = { id, kind: row.kind, owner, filename, contentType, size, sha256 };
+    return { key, content: stored, chunk: row.chunk };
   }
-}
-
-async function* limited(
-  bytes: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  let size = 0;
-  for await (const piece of bytes) {
-    size += piece.length;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    yield piece;
-  }
-}
-
-const tooBusy = (): GatewayError =>
-  new GatewayError('store_unavailable', 'The database takes too long to store contents; try again.');
-
-const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('payload_too_large', `At most ${String(maxBytes)} bytes are accepted.`, {
-    details: { max_bytes: maxBytes },
-  });
-
-/**
- * Rechunks the bytes: every chunk but the last has the same length, whatever the pieces were. All chunks reuse one buffer;
- * copy a chunk before pulling the next. Reuse keeps memory flat under many uploads.
- */
-export async function* inChunks(
-  pieces: AsyncIterable<Uint8Array>,
-  chunkBytes: number,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const chunk = Buffer.allocUnsafe(chunkBytes);
-  let filled = 0;
-  for await (const piece of pieces) {
-    for (let taken = 0; taken < piece.length;) {
-      const part = piece.subarray(taken, taken + chunkBytes - filled);
-      chunk.set(part, filled);
-      taken += part.length;
-      filled += part.length;
-      if (filled < chunkBytes) continue;
-      yield chunk;
-      filled = 0;
-    }
-  }
-  if (filled > 0) yield chunk.subarray(0, filled);
 }
 
 /** Drafts discarded since then that still have content. */

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type ConnectedEventStore, openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { CrashLine, type CrashPoint, crashPointsOf, type Passed } from '../support/models/crash-line.ts';
+import {
+  CrashLine,
+  type CrashPoint,
+  crashPointsOf,
+  OF_LEASES,
+  type Passed,
+} from '../support/models/crash-line.ts';
 import { atPort, databaseBehind, endAllLeases, placeOf } from '../support/models/crashed-run.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { type Answer, callRest, eventually } from '../support/worlds/gateway.ts';
@@ -22,7 +28,7 @@ const KILLS = timesOf(10, 100);
 /** Of all a process sends, what a send sends: its leases, its appends, its commands. */
 const ofSend = ({ wire, label }: Passed): boolean =>
   wire === 'smtp' ||
-  (wire === 'postgres' && /^(insert into|delete from) work\.lease /.test(label)) ||
+  (wire === 'postgres' && OF_LEASES.test(label)) ||
   (wire === 'events' &&
     /^append (OperationSubmitted|DraftFrozen|DraftSent|SendDataBegun|SendOutcomeRecorded)/.test(label));
 

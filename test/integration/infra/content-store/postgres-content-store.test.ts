@@ -65,6 +65,25 @@ describe('the content store', function () {
     return Number(row?.['n']);
   };
 
+  it('writes a content shorter than a chunk with two statements and reads it with one', async () => {
+    let statements = 0;
+    const counting: Sql = {
+      ...sql,
+      query: (text, parameters) => {
+        statements += 1;
+        return sql.query(text, parameters);
+      },
+    };
+    const counted = new PostgresContentStore({
+      ...{ sql: counting, masterKey: randomKey(), clock, log: silentLog, directory },
+    });
+    const content = contentOf();
+    await counted.put(content, pieces(Buffer.from('short')));
+    expect(statements).to.equal(2);
+    expect(await readText(counted, content.id)).to.equal('short');
+    expect(statements).to.equal(3);
+  });
+
   it('returns the stored bytes from every offset, in any chunks', async () => {
     const size = fc.integer({ min: 0, max: 3 * CHUNK_BYTES });
     await fc.assert(

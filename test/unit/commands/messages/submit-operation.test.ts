@@ -94,6 +94,8 @@ describe('a running operation', () => {
     });
     gate.letGo();
     mailbox.gate.letGo();
+    const { events } = gateway;
+    await eventually(() => events.all.some(({ streamName }) => streamName === `operation-${operationId()}`));
     await eventually(async () => (await trash()).replayed);
   });
 

@@ -242,7 +242,7 @@ describe('a commit and an edit at once', () => {
   it('refuses the edit when the send has started', async () => {
     const { rig, id } = await granted();
     rig.submission.at = async (step) => {
-      if (step === 'connect') expect(await codeOf(edit(rig, id))).to.equal('draft_locked');
+      if (step === 'begin') expect(await codeOf(edit(rig, id))).to.equal('draft_locked');
     };
     expect((await rig.commit(KEY)).draft).to.include({ status: 'sent' });
   });

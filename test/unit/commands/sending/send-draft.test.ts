@@ -38,7 +38,7 @@ describe('send_draft', () => {
     expect(message?.raw).to.include(`Message-ID: ${messageId}\r\n`);
   });
 
-  it('records the operation before the draft, and every step before its effect', async () => {
+  it('logs in while it records the operation and the draft, and records every step before its effect', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
     const seen: string[][] = [];
@@ -51,7 +51,7 @@ describe('send_draft', () => {
     };
     await rig.send(id, 'key-1');
     expect(seen).to.deep.equal([
-      ['connect', 'SendIntended', 'SendStarted'],
+      ['connect', 'DraftStarted'],
       ['begin', 'SendIntended', 'SendStarted'],
       ['transmit', 'SendIntended', 'SendDataBegun'],
       ['answer', 'SendIntended', 'SendDataBegun'],

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { inChunks } from '../../../../infra/content-store/postgres-content-store.ts';
+import { inChunks } from '../../../../infra/content-store/in-chunks.ts';
 
 async function* each(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
   for (const piece of pieces) yield await Promise.resolve(piece);
