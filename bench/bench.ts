@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- names…] [--sizes=1000,10k] [--record[=file]]`: bounded, loopback only, ratios within one
- * run. Without names every benchmark runs, at sizes that take less than fifteen minutes together. `--sizes` are
+ * run. Without names every benchmark runs but the long ones, at sizes that take less than fifteen minutes together. `--sizes` are
  * messages of a mailbox (b2, b10), events of a log (b4, b5, b9), operations (b3, b11, read), mailboxes (b7) or
  * approvals (b12). `--record` makes the figures the baseline.
  */
@@ -14,7 +14,9 @@ const args = process.argv.slice(2);
 const names = args.filter((argument) => !argument.startsWith('--'));
 const unknown = names.filter((name) => !BENCHES.some((bench) => bench.name === name));
 if (unknown.length > 0) throw new Error(`There is no benchmark called ${unknown.join(', ')}.`);
-const asked = BENCHES.filter(({ name }) => names.length === 0 || names.includes(name));
+const asked = BENCHES.filter(({ name, isLong }) =>
+  names.length === 0 ? isLong !== true : names.includes(name),
+);
 
 /** The value of `--name=value`; an empty text for `--name`. */
 function option(name: string): string | null {

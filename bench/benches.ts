@@ -2,6 +2,7 @@
 import { measureMcpCall } from './b1-mcp-call.ts';
 import { measureApproval } from './b11-approval.ts';
 import { measureOpenApprovals } from './b12-open-approvals.ts';
+import { measureIdleGateway } from './b13-idle-gateway.ts';
 import { measureList } from './b10-list.ts';
 import { measureQuery } from './b2-query.ts';
 import { measureActions, type OperationsJob } from './b3-actions.ts';
@@ -47,6 +48,8 @@ export type Bench = Work & {
   readonly title: string;
   /** Of a usual run, in which each benchmark takes less than two minutes. Empty = there is but one. */
   readonly sizes: Sizes;
+  /** Runs only when it is named: it takes longer than a usual run has room for. */
+  readonly isLong?: true;
 };
 
 const LOG_SIZES = [100_000];
@@ -143,5 +146,13 @@ export const BENCHES: readonly Bench[] = [
     sizes: [2_000],
     on: 'demo',
     measure: ({ facts }, [many = 0]) => onDovecot(facts, (on) => measureOpenApprovals(on, many)),
+  },
+  {
+    name: 'b13',
+    title: 'a gateway that nobody asks anything',
+    sizes: [],
+    isLong: true,
+    on: 'nothing',
+    measure: measureIdleGateway,
   },
 ];

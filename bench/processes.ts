@@ -58,10 +58,11 @@ export const startOptions = (): readonly string[] => {
   return config.node_flags.split(' ');
 };
 
-/** The demo in its own process, with limits raised so that none applies. */
+/** The demo in its own process, with limits raised so that none applies. `more`: further options of Node. */
 export async function startDemo(
   dataDir: string,
   port: number,
+  more: readonly string[] = [],
 ): Promise<{ child: ChildProcess; facts: DemoFacts }> {
   const env = {
     ...process.env,
@@ -74,7 +75,7 @@ export async function startDemo(
     LIMIT_CONCURRENT_REQUESTS: '1000',
     EGRESS_ALLOW_WEBHOOKS: '127.0.0.1/32:*',
   };
-  const child = spawn(process.execPath, [...startOptions(), 'infra/demo/demo.ts'], {
+  const child = spawn(process.execPath, [...startOptions(), ...more, 'infra/demo/demo.ts'], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
