@@ -63,11 +63,16 @@ export interface WaitingOrg {
   readonly mark: string;
 }
 
+const WAITS = "status = 'awaiting_approval' and approver_role is not null and org_id is not null";
+
+/** Holds while `listWaitingOrgs` finds something. */
+export const WAITING_PROBE = `exists (select from read.approval where ${WAITS})`;
+
 /** From the index alone, because it is asked every second. */
 export async function listWaitingOrgs(sql: Sql): Promise<readonly WaitingOrg[]> {
   const rows = await sql.query<{ org_id: string; mark: string }>(
     `select org_id, count(*) || ' ' || max(created_at) as mark from read.approval
-     where status = 'awaiting_approval' and approver_role is not null and org_id is not null group by org_id`,
+     where ${WAITS} group by org_id`,
   );
   return rows.map(({ org_id, mark }) => ({ orgId: org_id, mark }));
 }

@@ -89,6 +89,11 @@ interface LeftReview {
   readonly orgId: string | null;
 }
 
+const IS_LEFT = "is_bound = (check_is <> 'open')";
+
+/** Holds while `listLeftReviews` finds something at any moment. */
+export const LEFT_REVIEW_PROBE = `exists (select from read.draft_review where ${IS_LEFT})`;
+
 /** Those where one has not followed the other, unchanged since then; the oldest first. */
 export async function listLeftReviews(
   sql: Sql,
@@ -100,7 +105,7 @@ export async function listLeftReviews(
 ): Promise<readonly LeftReview[]> {
   const rows = await sql.query<{ operation_id: string; draft_id: string; org_id: string | null }>(
     `select operation_id, draft_id, org_id from read.draft_review
-     where is_bound = (check_is <> 'open') and updated_at <= $1 and operation_id <> all($2::text[])
+     where ${IS_LEFT} and updated_at <= $1 and operation_id <> all($2::text[])
      order by updated_at limit $3`,
     [since, except, limit],
   );

@@ -203,6 +203,9 @@ interface UnsettledQuery {
   readonly exceptMailboxes: readonly string[];
 }
 
+/** Holds while `listUnsettledOperations` finds something. */
+export const UNSETTLED_PROBE = `exists (select from read.operation where ${UNSETTLED} and draft_id is null)`;
+
 /**
  * Operations on messages without an outcome, or with items of unknown outcome. Oldest first. Sends are
  * settled from their drafts.

@@ -36,6 +36,8 @@ export interface Projection {
    * parking the event.
    */
   readonly everyEvent?: true;
+  /** Types of events that a worker waits for: no batch that has one gathers more. */
+  readonly prompt?: readonly string[];
   /** Applies events in order, in the transaction that also moves the checkpoint. Each event comes exactly once. */
   apply(batch: Batch): Promise<void>;
   /** Called when an event of it could not be read or applied; in the transaction that parks the event. */

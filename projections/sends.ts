@@ -141,6 +141,13 @@ interface DueSendsQuery {
   readonly busy: readonly string[];
 }
 
+/** Those due at `$1`. */
+const DUE = `(select * from read.send where due_at <= $1
+  and (not told or (phase in ('unknown', 'sent') and due_at > $1 - interval '${String(LOOK_FOR_DAYS)} days')))`;
+
+/** Holds while `listDueSends` finds something at `$1`. */
+export const SEND_PROBE = `exists ${DUE}`;
+
 /** Sends that are due now, the longest due first. */
 export async function listDueSends(
   sql: Sql,
@@ -160,13 +167,12 @@ export async function listDueSends(
         order by f.updated_at desc limit 1) as last_filed_by
      from (
        select *, row_number() over (partition by mailbox_id order by due_at, operation_id) as place
-       from read.send
-       where due_at <= $1 and operation_id <> all($3::text[])
-         and (not told or (phase in ('unknown', 'sent') and due_at > $1 - $4 * interval '1 day'))
+       from ${DUE} all_due
+       where operation_id <> all($3::text[])
      ) due
-     where place <= $5 - (select count(*) from unnest($6::text[]) as b(mailbox_id) where b.mailbox_id = due.mailbox_id)
+     where place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = due.mailbox_id)
      order by due_at, operation_id limit $2`,
-    [now, limit, except, LOOK_FOR_DAYS, ofOneMailbox, busy],
+    [now, limit, except, ofOneMailbox, busy],
   );
   return rows.map((row) => ({
     operationId: row.operation_id,

@@ -51,13 +51,19 @@ interface ListedMail extends Record<string, unknown> {
   readonly id: string;
 }
 
+/** Due at `$1`. */
+const DUE = "status = 'waiting' and due_at <= $1";
+
+/** Holds while `listDueMails` finds something at `$1`. */
+export const MAIL_PROBE = `exists (select from read.system_mail where ${DUE})`;
+
 /** Mails to try now, the longest due first. */
 export const listDueMails = (
   sql: Sql,
   { now, limit, except }: { readonly now: Date; readonly limit: number; readonly except: readonly string[] },
 ): Promise<readonly ListedMail[]> =>
   sql.query<ListedMail>(
-    `select id from read.system_mail where status = 'waiting' and due_at <= $1 and id <> all($2::uuid[])
+    `select id from read.system_mail where ${DUE} and id <> all($2::uuid[])
      order by due_at limit $3`,
     [now, except, limit],
   );

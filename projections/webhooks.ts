@@ -62,6 +62,7 @@ export const webhooks: Projection = {
     `create index on ${tableOf('webhook_delivery')} (org_id, id)`,
     `create index on ${tableOf('webhook_due')} (queued_at)`,
   ],
+  prompt: ['WebhookDeliveriesQueued'],
   apply: async (batch) => {
     const fold = await WebhookFold.over(batch);
     for (const event of batch.events) await fold.apply(event);

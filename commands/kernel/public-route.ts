@@ -66,7 +66,8 @@ export async function invokePublicRoute(
   input: unknown,
   context: PublicContext,
 ): Promise<unknown> {
-  if (!context.ports.directory.isCurrent) {
+  const { directory } = context.ports;
+  if (!directory.isCurrent && !(await directory.untilCurrent())) {
     throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
   }
   return (await route.handle(parseInput(route.input, input), context)) as unknown;

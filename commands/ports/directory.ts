@@ -288,7 +288,7 @@ export interface Directory {
   readonly version: number;
   /**
    * False while the copy may lack a change that another process has already answered: no rights are known
-   * then.
+   * then. Who was asked in the last minute keeps itself current; another waits with `untilCurrent`.
    */
   readonly isCurrent: boolean;
   /** Waits until the copy is current, at most a second: a busy process needs only a moment. */

@@ -18,6 +18,13 @@ export async function auditPosition(sql: Sql): Promise<Position> {
   return BigInt(row?.position ?? -1);
 }
 
+/** Holds while a round of sealing has something to do at `$1`: nothing was computed yet, or lines, checkpoints or keys wait. */
+export const SEAL_PROBE = `not exists (select from vault.audit_watch w where not w.restored
+    and w.position >= (select position from read.checkpoint where projection = '${checkpointKey(audit)}'))
+  or exists (select from vault.audit_tree where due_at <= $1)
+  or exists (select from vault.audit_signed where released_at is null)
+  or exists (select from vault.audit_key where not told)`;
+
 /** How many trails are broken, since when one is due, and the position beyond which events wait to be computed. */
 export async function sealingOf(
   sql: Sql,

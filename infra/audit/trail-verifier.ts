@@ -13,6 +13,11 @@ import { type VerifiedTrail, verifyLog } from './verify-log.ts';
 
 const LEASE = 'audit-verifier';
 
+const IS_DUE = `started_at < now() - case when asked_at > started_at then interval '1 hour' else interval '1 day' end`;
+
+/** Holds while `isDue` does. */
+export const VERIFICATION_PROBE = `exists (select from vault.audit_verification where ${IS_DUE})`;
+
 export class TrailVerifier {
   readonly #ports: SealPorts;
   readonly #sealer: Pick<Sealer, 'stop'>;
@@ -25,8 +30,7 @@ export class TrailVerifier {
   /** True when the last one began a day ago, or somebody asked since and it began an hour ago. */
   async isDue(): Promise<boolean> {
     const [row] = await this.#ports.sql.query<{ due: boolean }>(
-      `select started_at < now() - case when asked_at > started_at then interval '1 hour' else interval '1 day' end as due
-         from vault.audit_verification`,
+      `select ${IS_DUE} as due from vault.audit_verification`,
     );
     return row?.due === true;
   }

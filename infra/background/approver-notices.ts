@@ -1,7 +1,12 @@
 /** Finds organisations where people may have to be told of waiting approvals, and has them told. */
 import { requestNotices } from '../../commands/approver-notices/request-notices.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
-import { listWaitingOrgs, loadNoticeWork, type WaitingOrg } from '../../projections/approver-notices.ts';
+import {
+  listWaitingOrgs,
+  loadNoticeWork,
+  WAITING_PROBE,
+  type WaitingOrg,
+} from '../../projections/approver-notices.ts';
 import type { Outcome, Room, Sweeper } from './run-sweeper.ts';
 
 const SECOND = 1_000;
@@ -19,6 +24,7 @@ interface Looked {
 export class ApproverNotices implements Sweeper<WaitingOrg> {
   readonly name = 'approver-notices';
   readonly everyMs = SECOND;
+  readonly probe = WAITING_PROBE;
   readonly atOnce = 4;
   readonly pauses = { firstMs: SECOND, mostMs: 5 * LOOK_EVERY_MS };
   readonly #ports: Ports;

@@ -1,7 +1,8 @@
 /** Seals and verifies the audit trails: one process at a time, others find the lease held. */
 import { AnchorWriter } from '../audit/anchor-writer.ts';
 import type { Sealer, SealPorts } from '../audit/sealer.ts';
-import { TrailVerifier } from '../audit/trail-verifier.ts';
+import { SEAL_PROBE } from '../audit/read-trails.ts';
+import { TrailVerifier, VERIFICATION_PROBE } from '../audit/trail-verifier.ts';
 import { type Outcome, row, type Sweeper } from './run-sweeper.ts';
 
 const SECOND = 1_000;
@@ -17,6 +18,7 @@ export const auditSweepers = (ports: SealPorts, sealer: Sealer, signal: AbortSig
 const sealSweeper = (sealer: Sealer): Sweeper =>
   row({
     name: 'audit-seal',
+    probe: SEAL_PROBE,
     everyMs: 5 * SECOND,
     atOnce: 1,
     pauses: { firstMs: SECOND, mostMs: 60 * SECOND },
@@ -28,6 +30,7 @@ const sealSweeper = (sealer: Sealer): Sweeper =>
 const verifySweeper = (verifier: TrailVerifier, signal: AbortSignal): Sweeper =>
   row({
     name: 'audit-verify',
+    probe: VERIFICATION_PROBE,
     everyMs: 5 * SECOND,
     atOnce: 1,
     pauses: { firstMs: 60 * SECOND, mostMs: 3_600 * SECOND },

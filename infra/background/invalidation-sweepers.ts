@@ -8,10 +8,11 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import {
   listSuspectApprovals,
   listUndecidedApprovals,
+  SUSPECT_PROBE,
   type SuspectedPlace,
   type UndecidedApproval,
   type Whose,
-} from '../../projections/approval-queries.ts';
+} from '../../projections/due-approvals.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
 import type { Outcome, Room, Sweeper } from './run-sweeper.ts';
 import type { GrantEntry } from '../../commands/ports/directory.ts';
@@ -210,6 +211,7 @@ export class TargetInvalidation implements Sweeper<UndecidedApproval> {
   readonly everyMs = COMMON.everyMs;
   readonly atOnce = COMMON.atOnce;
   readonly ofOneMailbox = 2;
+  readonly probe = SUSPECT_PROBE;
   readonly pauses = COMMON.pauses;
   readonly keyOf = COMMON.keyOf;
   readonly mailboxOf = ({ mailboxId }: UndecidedApproval): string => mailboxId;

@@ -44,6 +44,11 @@ export interface Sweeper<T = unknown> {
    */
   readonly ofOneMailbox?: number;
   readonly pauses: Pauses;
+  /**
+   * A condition in SQL, `$1` is now, that holds whenever `find` would find something. Those of all rows are asked together
+   * once a second, and `find` is called when it holds. Without one it is called every `everyMs`.
+   */
+  readonly probe?: string;
   /** Due tasks, the longest due first. May return more than `limit`. */
   find(room: Room): Promise<readonly T[]>;
   keyOf(task: NoInfer<T>): string;
@@ -78,6 +83,7 @@ export class SweeperRun {
   /** Due tasks may remain for lack of room. */
   #hasMore = false;
   #caughtUpAt: number;
+  #toldAt = -Infinity;
 
   constructor(sweeper: Sweeper, parts: SweeperParts) {
     this.name = sweeper.name;
@@ -87,9 +93,23 @@ export class SweeperRun {
     this.#caughtUpAt = parts.clock.elapsedMs();
   }
 
-  /** Sweeps until the signal aborts, then waits for tasks under way. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { name, everyMs } = this.#sweeper;
+  get probe(): string | undefined {
+    return this.#sweeper.probe;
+  }
+
+  /** What the probe said: `find` is called soon when it holds, at most every `everyMs`. */
+  probed(isDue: boolean): void {
+    const now = this.#parts.clock.elapsedMs();
+    if (!isDue) this.#caughtUpAt = now;
+    else if (now - this.#toldAt >= this.#sweeper.everyMs - TIMER_EARLY_MS) {
+      this.#toldAt = now;
+      this.#wake.ring();
+    }
+  }
+
+  /** Sweeps until the signal aborts, then waits for tasks under way. `everyMs`: at least so often. */
+  async run(signal: AbortSignal, everyMs = this.#sweeper.everyMs): Promise<void> {
+    const { name } = this.#sweeper;
     const { clock, log } = this.#parts;
     const wake = this.#wake;
     const stop = (): void => {

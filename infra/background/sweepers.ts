@@ -1,4 +1,4 @@
-/** The background work of a process, one row per kind: what is due, and the command that settles one task. */
+/** The background work, one row per kind: what is due, and the command that settles one task. */
 import { commitDue } from '../../commands/approvals/commit-approval.ts';
 import { endOverdue } from '../../commands/approvals/invalidate-missing-targets.ts';
 import type { DraftState } from '../../commands/drafts/draft.ts';
@@ -12,24 +12,24 @@ import { fileSentCopy } from '../../commands/sending/sent-copy.ts';
 import { settleReview } from '../../commands/drafts/end-review.ts';
 import { type ReportSearch, searchReports } from '../../commands/sending/search-reports.ts';
 import { settleSend } from '../../commands/sending/settle-send.ts';
-import { listLeftReviews } from '../../projections/draft-reviews.ts';
+import { LEFT_REVIEW_PROBE, listLeftReviews } from '../../projections/draft-reviews.ts';
 import { listUnsentDrafts } from '../../projections/drafts.ts';
-import { listDueCommits, listOverdueApprovals } from '../../projections/approval-queries.ts';
-import { listUnsettledOperations } from '../../projections/operations.ts';
-import { type DueSend, listDueSends } from '../../projections/sends.ts';
-import { type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
+import {
+  COMMIT_PROBE,
+  listDueCommits,
+  listOverdueApprovals,
+  OVERDUE_PROBE,
+} from '../../projections/due-approvals.ts';
+import { listUnsettledOperations, UNSETTLED_PROBE } from '../../projections/operations.ts';
+import { type DueSend, listDueSends, SEND_PROBE } from '../../projections/sends.ts';
+import { copyProbe, type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
-import type { RightsChange } from '../directory/changed-rights.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import type { Sealer } from '../audit/sealer.ts';
-import { auditSweepers } from './audit-sweeper.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
 import { byErasedKeys, byErasures } from './erasure-sweepers.ts';
-import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
 import { oauthStateSweeper } from './oauth-state-sweeper.ts';
 import { byPeople } from './people-sweepers.ts';
 import { createReportSearches, isConnected, listReportSearches } from './report-searches.ts';
-import { type Outcome, row, type Sweeper, SweeperRun } from './run-sweeper.ts';
+import { type Outcome, row, type Sweeper } from './run-sweeper.ts';
 import { systemMailSweepers } from './system-mail-sweepers.ts';
 import { webhookSweeper } from './webhook-sweeper.ts';
 
@@ -63,6 +63,7 @@ const byApprovals = (ports: Ports): readonly Sweeper[] => [
     atOnce: 16,
     ofOneMailbox: 2,
     pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
+    probe: COMMIT_PROBE,
     find: (room) => listDueCommits(ports.sql, room),
     keyOf: operationIdOf,
     mailboxOf: mailboxIdOf,
@@ -77,6 +78,7 @@ const byApprovals = (ports: Ports): readonly Sweeper[] => [
     everyMs: 500,
     atOnce: 16,
     pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
+    probe: OVERDUE_PROBE,
     find: (room) => listOverdueApprovals(ports.sql, room),
     keyOf: operationIdOf,
     settle: async (approval) => {
@@ -89,6 +91,7 @@ const byApprovals = (ports: Ports): readonly Sweeper[] => [
     everyMs: SECOND,
     atOnce: 4,
     pauses: { firstMs: LEFT_FOR_MS, mostMs: MINUTE },
+    probe: LEFT_REVIEW_PROBE,
     find: ({ now, limit, except }) =>
       listLeftReviews(ports.sql, { since: before(now, LEFT_FOR_MS), except, limit }),
     keyOf: operationIdOf,
@@ -106,6 +109,7 @@ const byOperations = (ports: Ports): readonly Sweeper[] => [
     atOnce: 8,
     ofOneMailbox: 1,
     pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
+    probe: UNSETTLED_PROBE,
     find: ({ except, busy }) =>
       listUnsettledOperations(ports.sql, { limit: MOST_LISTED, except, exceptMailboxes: busy }),
     keyOf: operationIdOf,
@@ -118,6 +122,7 @@ const byOperations = (ports: Ports): readonly Sweeper[] => [
     atOnce: 16,
     ofOneMailbox: 2,
     pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
+    probe: SEND_PROBE,
     find: (room) => listDueSends(ports.sql, room),
     keyOf: operationIdOf,
     mailboxOf: mailboxIdOf,
@@ -132,6 +137,7 @@ const byDrafts = (ports: Ports): readonly Sweeper[] => [
     atOnce: 4,
     ofOneMailbox: 1,
     pauses: { firstMs: 5 * SECOND, mostMs: 15 * MINUTE },
+    probe: copyProbe(COPIED_FOR_MS),
     find: ({ now, except, busy }) =>
       listCopyWork(ports.sql, {
         quietSince: before(now, QUIET_MS),
@@ -206,7 +212,7 @@ const byMailboxes = (ports: Ports): readonly Sweeper[] => [
   }),
 ];
 
-/** All rows except the two invalidations. */
+/** All rows but those that keep something in memory (`run-sweepers.ts`). */
 export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   ...byPeople(ports),
   ...byErasures(ports),
@@ -220,44 +226,6 @@ export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
   webhookSweeper(ports),
   oauthStateSweeper(ports),
 ];
-
-/** Calls its listener with every later change of rights. */
-interface RightsNews {
-  onRightsChange(listener: (change: RightsChange) => void): void;
-}
-
-/** Runs every row until the signal aborts; resolves when the tasks under way have ended. */
-export async function runSweepers(
-  ports: Ports,
-  {
-    rights,
-    metrics,
-    sealer,
-  }: { readonly rights: RightsNews; readonly metrics: Metrics; readonly sealer: Sealer },
-  signal: AbortSignal,
-): Promise<void> {
-  const byRights = new RightsInvalidation(ports);
-  rights.onRightsChange((change) => {
-    if (!signal.aborted) byRights.changed(change);
-  });
-  const { clock, log } = ports;
-  const rows = [
-    ...sweepersOf(ports),
-    row(byRights),
-    row(new TargetInvalidation(ports)),
-    ...auditSweepers(ports, sealer, signal),
-  ];
-  const runs = rows.map((sweeper) => new SweeperRun(sweeper, { clock, log, metrics }));
-  metrics.watchEach(
-    {
-      name: 'gateway_sweeper_lag_seconds',
-      help: 'For how long background work that is due may not have begun, for lack of room or of a pass that succeeds.',
-      label: 'sweeper',
-    },
-    () => new Map(runs.map(({ name, lagSeconds }) => [name, lagSeconds])),
-  );
-  await Promise.all(runs.map((run) => run.run(signal)));
-}
 
 const before = (now: Date, ms: number): Date => new Date(now.getTime() - ms);
 

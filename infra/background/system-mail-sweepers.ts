@@ -1,6 +1,6 @@
 /** The background work on mails of the gateway itself, as rows for the table in `sweepers.ts`. */
 import type { Ports } from '../../commands/ports/ports.ts';
-import { listDueMails, listKeptAddresses } from '../../projections/system-mail.ts';
+import { listDueMails, listKeptAddresses, MAIL_PROBE } from '../../projections/system-mail.ts';
 import { forgetAddress, sendSystemMail } from '../system-mail/send-system-mail.ts';
 import { ApproverNotices } from './approver-notices.ts';
 import { row, type Sweeper } from './run-sweeper.ts';
@@ -15,6 +15,7 @@ export const systemMailSweepers = (ports: Ports): readonly Sweeper[] => [
     everyMs: 500,
     atOnce: 4,
     pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
+    probe: MAIL_PROBE,
     find: (room) => listDueMails(ports.sql, room),
     keyOf: ({ id }) => id,
     settle: ({ id }) => sendSystemMail(ports, id),

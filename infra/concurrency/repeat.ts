@@ -4,7 +4,8 @@ import type { WakeSignal } from './wake-signal.ts';
 
 interface Loop {
   readonly name: string;
-  readonly everyMs: number;
+  /** A function is asked after each run. */
+  readonly everyMs: number | (() => number);
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -23,7 +24,8 @@ export async function repeat(
     } catch (error) {
       log.warn('background: pass failed', { loop: name, error: String(error) });
     }
-    if (wake) await wake.sleep(everyMs);
-    else await clock.sleep(everyMs, signal);
+    const ms = typeof everyMs === 'number' ? everyMs : everyMs();
+    if (wake) await wake.sleep(ms);
+    else await clock.sleep(ms, signal);
   }
 }

@@ -70,6 +70,17 @@ export interface CopyQuery {
   readonly limit: number;
 }
 
+const IS_OUT_OF_DATE = `case
+  when d.status in ('open', 'in_review', 'send_failed') then
+    not exists (select 1 from vault.draft_copy c where c.draft_id = d.id and c.version = d.version and c.uid is not null)
+    or exists (select 1 from vault.draft_copy c where c.draft_id = d.id and c.version <> d.version)
+  when d.status in ('sent', 'discarded') then exists (select 1 from vault.draft_copy c where c.draft_id = d.id)
+  else false end`;
+
+/** Holds while `listCopyWork` finds something at `$1` or soon, of drafts that changed in the last `forMs`. */
+export const copyProbe = (forMs: number): string => `exists (select from read.draft d
+  where d.updated_at between $1::timestamptz - interval '${String(forMs)} milliseconds' and $1 and ${IS_OUT_OF_DATE})`;
+
 /**
  * Drafts whose copy is out of date: not made yet, of an earlier version, or left over from an ended draft. Only those
  * unchanged between `quietSince` and now, and changed after `since`: what could not be copied by then never is.
@@ -80,12 +91,8 @@ export async function listCopyWork(
 ): Promise<readonly CopyWork[]> {
   const rows = await sql.query<{ id: string; mailbox_id: string }>(
     `select d.id, d.mailbox_id from read.draft d
-     where d.updated_at between $2 and $1 and d.id <> all($3::text[]) and d.mailbox_id <> all($5::text[]) and case
-       when d.status in ('open', 'in_review', 'send_failed') then
-         not exists (select 1 from vault.draft_copy c where c.draft_id = d.id and c.version = d.version and c.uid is not null)
-         or exists (select 1 from vault.draft_copy c where c.draft_id = d.id and c.version <> d.version)
-       when d.status in ('sent', 'discarded') then exists (select 1 from vault.draft_copy c where c.draft_id = d.id)
-       else false end
+     where d.updated_at between $2 and $1 and d.id <> all($3::text[]) and d.mailbox_id <> all($5::text[])
+       and ${IS_OUT_OF_DATE}
      order by d.updated_at limit $4`,
     [quietSince, since, except, limit, exceptMailboxes],
   );

@@ -2,7 +2,7 @@
 import { heldContent } from '../../commands/kernel/legal-holds.ts';
 import type { Directory } from '../../commands/ports/directory.ts';
 
-export type HoldsKnown = Pick<Directory, 'isCurrent' | 'untilCurrent' | 'state'>;
+export type HoldsKnown = Pick<Directory, 'untilCurrent' | 'state'>;
 
 export interface Erasable {
   /** With parameters from `$2` on. */
@@ -12,8 +12,8 @@ export interface Erasable {
   readonly mayKeep: boolean;
 }
 
-/** Content that was never complete belongs to nobody. While a hold may be missing here, everything else is kept. */
-export function erasable({ isCurrent, state }: HoldsKnown): Erasable {
+/** Content that was never complete belongs to nobody. While a hold may be missing here (not `isCurrent`), everything else is kept. */
+export function erasable(state: Directory['state'], isCurrent: boolean): Erasable {
   if (!isCurrent) return { condition: 'c.sealed_facts is null', parameters: [], mayKeep: true };
   const held = heldContent(state);
   if (held === null) return { condition: 'true', parameters: [], mayKeep: false };

@@ -1,13 +1,18 @@
 /**
  * Ensures that a process does not answer from an outdated directory. The writer of a directory change stores
- * its position here before the change is answered, and every process reads it twice a second
- * (docs/architecture.md#rights). A value was current when it was requested, so no change answered before that
- * is missed.
+ * its position here before the change is answered (docs/architecture.md#rights). A process reads it before it
+ * answers from a reading older than a second, and twice a second while it is asked. A value was current when it
+ * was requested, so no change answered before that is missed.
  */
 import type { Log, Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 
+/** Twice in the time that a reading is valid, so that who is asked has a valid one. */
 const READ_EVERY_MS = 400;
+/** Who was asked for so long ago is not asked now: the next caller waits for a reading. */
+const ASKED_FOR_MS = 60_000;
+/** For a rebuild of the directory. */
+const READ_UNASKED_EVERY_MS = 10_000;
 /** A process whose last reading is older refuses to answer. */
 export const MOST_AGE_MS = 1_000;
 
@@ -17,7 +22,7 @@ export interface AuthzEpochOptions {
   readonly log: Log;
   /** The position of the newest event. */
   readonly endOfLog: () => Promise<Position>;
-  /** Called once for each rebuild of `read.directory` after `knownBuild`, within half a second. */
+  /** Called once for each rebuild of `read.directory` after `knownBuild`, within ten seconds. */
   readonly onRebuilt?: () => void;
   /** The result of `directoryBuild` before the directory was loaded. */
   readonly knownBuild?: bigint;
@@ -32,16 +37,18 @@ export interface AuthzEpoch {
    * it.
    */
   applied(position: Position): void;
-  /** Reads the epoch now, unless a reading is under way: a busy process may have missed the last ones. */
-  refresh(): void;
+  /** Reads the epoch now, unless a reading is under way. It resolves also when that fails: the age says so. */
+  refresh(): Promise<void>;
   /** True if a directory at `position` may be used now. */
   allows(position: Position): boolean;
+  /** Somebody asks without waiting: the epoch is read twice a second for the next minute. */
+  asked(): void;
   /** Time since the last reading of the epoch. */
   ageMs(): number;
   close(): void;
 }
 
-/** Reads the epoch once, then periodically until closed. Throws `store_unavailable`. */
+/** Reads the epoch once, then at intervals until closed. Throws `store_unavailable`. */
 export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<AuthzEpoch> {
   const { sql, log, onRebuilt } = options;
   let readAt = bothClocks();
@@ -49,29 +56,33 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
   let build = options.knownBuild;
   let held: Position = -1n;
   let reading: Promise<void> | null = null;
+  let isRead = true;
 
   const raise = async (position: Position): Promise<void> => {
     if (position <= epoch) return;
     await sql.query('update work.authz_epoch set position = $1 where position < $1', [String(position)]);
   };
   const read = async (): Promise<void> => {
-    const askedAt = bothClocks();
+    const requestedAt = bothClocks();
     const row = await readEpoch(sql);
     epoch = row.position;
-    readAt = askedAt;
+    readAt = requestedAt;
+    isRead = true;
     if (build !== undefined && row.build !== build) onRebuilt?.();
     build = row.build;
     await raise(held);
   };
   const refresh = (): Promise<void> =>
-    (reading ??= read().finally(() => {
-      reading = null;
-    }));
-  const timer = setInterval(() => {
-    refresh().catch((error: unknown) => {
-      log.warn('directory: epoch not read', { error: String(error) });
-    });
-  }, READ_EVERY_MS).unref();
+    (reading ??= read()
+      .catch((error: unknown) => {
+        // Once for each outage: callers ask again and again.
+        if (isRead) log.warn('directory: epoch not read', { error: String(error) });
+        isRead = false;
+      })
+      .finally(() => {
+        reading = null;
+      }));
+  const readings = startReadings(refresh);
   const ageMs = (): number => {
     const now = bothClocks();
     return Math.max(now.running - readAt.running, now.wall - readAt.wall);
@@ -80,15 +91,52 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
     raise,
     applied: (position) => {
       held = position;
+      readings.soon(READ_EVERY_MS);
     },
-    refresh: () => {
-      // The periodic reading reports a database that fails.
-      refresh().catch(() => undefined);
-    },
+    refresh,
     allows: (position) => position >= epoch && ageMs() <= MOST_AGE_MS,
+    asked: readings.asked,
     ageMs,
+    close: readings.close,
+  };
+}
+
+interface Readings {
+  /** Reads so soon, where the next reading is further away. */
+  readonly soon: (ms: number) => void;
+  readonly asked: () => void;
+  readonly close: () => void;
+}
+
+/** Reads twice a second for a minute after `asked` was called last, then rarely. */
+function startReadings(read: () => Promise<void>): Readings {
+  let isClosed = false;
+  let askedAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  let pauseMs = 0;
+  const readIn = (ms: number): void => {
+    clearTimeout(timer);
+    pauseMs = ms;
+    timer = setTimeout(() => {
+      void read().then(() => {
+        const isAsked = performance.now() - askedAt < ASKED_FOR_MS;
+        if (!isClosed) readIn(isAsked ? READ_EVERY_MS : READ_UNASKED_EVERY_MS);
+      });
+    }, ms).unref();
+  };
+  const soon = (ms: number): void => {
+    if (!isClosed && pauseMs > READ_EVERY_MS) readIn(ms);
+  };
+  readIn(READ_EVERY_MS);
+  return {
+    soon,
+    asked: () => {
+      askedAt = performance.now();
+      soon(0);
+    },
     close: () => {
-      clearInterval(timer);
+      isClosed = true;
+      clearTimeout(timer);
     },
   };
 }

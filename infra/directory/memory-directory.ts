@@ -21,6 +21,7 @@ import { changedRights, type RightsChange } from './changed-rights.ts';
 import { DirectoryMaps } from './directory-maps.ts';
 import { type MailboxListener, MailboxNews } from './mailbox-news.ts';
 import { refuseCheckpointAhead } from '../projector/checkpoints.ts';
+import { within } from '../concurrency/within.ts';
 import { ItemBuffer } from '../projector/item-buffer.ts';
 import { PositionWaiters } from '../projector/position-waiters.ts';
 
@@ -104,6 +105,11 @@ class FollowingDirectory implements DirectoryCopy {
   }
 
   get isCurrent(): boolean {
+    this.#epoch.asked();
+    return this.#mayAnswer();
+  }
+
+  #mayAnswer(): boolean {
     return this.#epoch.allows(this.#waiters.reached);
   }
 
@@ -121,11 +127,12 @@ class FollowingDirectory implements DirectoryCopy {
   async #catchUp(): Promise<boolean> {
     const giveUpAt = performance.now() + WAIT_MS;
     const { signal } = this.#ending;
-    while (!this.isCurrent && performance.now() < giveUpAt && !signal.aborted) {
-      this.#epoch.refresh();
-      await this.#options.clock.sleep(CURRENT_POLL_MS, signal);
+    while (!this.#mayAnswer() && performance.now() < giveUpAt && !signal.aborted) {
+      // A database that does not answer is as good as one that fails.
+      await within(WAIT_MS, this.#epoch.refresh(), 'late').catch(() => undefined);
+      if (!this.#mayAnswer()) await this.#options.clock.sleep(CURRENT_POLL_MS, signal);
     }
-    return this.isCurrent;
+    return this.#mayAnswer();
   }
 
   onMailboxChange(listener: MailboxListener): void {

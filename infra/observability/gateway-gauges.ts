@@ -6,7 +6,7 @@ import type { Directory } from '../../commands/ports/directory.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface Watched {
-  readonly directory: Pick<Directory, 'state' | 'isCurrent'>;
+  readonly directory: Pick<Directory, 'state' | 'untilCurrent'>;
   readonly mail: { readonly connections: number };
   readonly projector: {
     status(): { readonly leader: boolean; readonly models: readonly WatchedModel[] };
@@ -56,8 +56,8 @@ export function watchGateway(
     },
     models(({ parked }) => parked),
   );
-  metrics.watch('gateway_directory_current', '0 while this process may lack a change of rights.', () =>
-    asNumber(directory.isCurrent),
+  metrics.watch('gateway_directory_current', '0 while this process may lack a change of rights.', async () =>
+    asNumber(await directory.untilCurrent()),
   );
   metrics.watch(
     'gateway_imap_connections',

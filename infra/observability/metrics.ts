@@ -31,7 +31,7 @@ export interface LabelledGauge {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectProcess(registry);
   const requests = new Histogram({
     name: 'gateway_request_seconds',
     help: 'Time from the request to its answer.',
@@ -87,6 +87,30 @@ export function createMetrics(): Metrics {
     ...sweepersOf(registers),
     ...gaugesOf(registers),
   };
+}
+
+/** A day: the sampling of the event loop below cannot be left out. */
+const NEVER_SAMPLED_MS = 86_400_000;
+
+/**
+ * CPU, memory and event loop of the process. How busy the event loop is comes from the loop itself: samples of its delay would
+ * wake an idle process a hundred times a second.
+ */
+function collectProcess(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_SAMPLED_MS });
+  for (const { name } of registry.getMetricsAsArray())
+    if (name.startsWith('nodejs_eventloop_lag')) registry.removeSingleMetric(name);
+  let last = performance.eventLoopUtilization();
+  new Gauge({
+    name: 'gateway_event_loop_utilization',
+    help: 'Share of the time since the last scrape in which the event loop was busy, from 0 to 1; near 1, answers wait.',
+    registers: [registry],
+    collect() {
+      const now = performance.eventLoopUtilization();
+      this.set(performance.eventLoopUtilization(now, last).utilization);
+      last = now;
+    },
+  });
 }
 
 /** Webhooks, one observation for each attempt. */

@@ -3,7 +3,7 @@
  * works on mailboxes.
  */
 import type { Log, Ports } from '../../commands/ports/ports.ts';
-import { runSweepers } from '../background/sweepers.ts';
+import { runSweepers } from '../background/run-sweepers.ts';
 import { within } from '../concurrency/within.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from '../http/http-server.ts';
@@ -206,7 +206,7 @@ export const readinessChecks = (
     return {};
   },
   directory: async () => {
-    if (!ports.directory.isCurrent) throw new Error('this process may lack a change of rights');
+    if (!(await ports.directory.untilCurrent())) throw new Error('this process may lack a change of rights');
     return {};
   },
   projector: async () => {

@@ -24,6 +24,16 @@ export async function readCheckpoints(sql: Sql, keys: readonly string[]): Promis
   return new Map(keys.map((key) => [key, known.get(key) ?? -1n]));
 }
 
+const MOVE = {
+  name: 'checkpoint_move',
+  text: `
+    update read.checkpoint c set position = $3, updated_at = now()
+    from unnest($1::text[], $2::bigint[]) as known(projection, position),
+      set_config('synchronous_commit', 'off', true)
+    where c.projection = known.projection and c.position = known.position
+    returning c.projection`,
+};
+
 /**
  * Moves every checkpoint behind `to` from its known position. Throws `Fenced` when one differs. The commit
  * does not wait for the disk: after a crash of the database, rows and checkpoint are both at the same earlier
@@ -31,14 +41,11 @@ export async function readCheckpoints(sql: Sql, keys: readonly string[]): Promis
  */
 export async function moveCheckpoints(sql: Sql, from: Checkpoints, to: Position): Promise<void> {
   const behind = [...from].filter(([, position]) => position < to);
-  const moved = await sql.query(
-    `update read.checkpoint c set position = $3, updated_at = now()
-     from unnest($1::text[], $2::bigint[]) as known(projection, position),
-       set_config('synchronous_commit', 'off', true)
-     where c.projection = known.projection and c.position = known.position
-     returning c.projection`,
-    [behind.map(([key]) => key), behind.map(([, position]) => String(position)), String(to)],
-  );
+  const moved = await sql.query(MOVE, [
+    behind.map(([key]) => key),
+    behind.map(([, position]) => String(position)),
+    String(to),
+  ]);
   if (moved.length < behind.length) throw new Fenced(behind.map(([key]) => key));
 }
 

@@ -8,6 +8,8 @@ export class ItemBuffer {
   #failure: { readonly error: unknown } | null = null;
   #arrival = Promise.withResolvers<undefined>();
   #room = Promise.withResolvers<undefined>();
+  /** Ends a pause in which more is gathered. */
+  #endPause: () => void = () => undefined;
 
   constructor(source: AsyncIterable<SubscriptionItem>, capacity: number) {
     this.#capacity = capacity;
@@ -24,12 +26,13 @@ export class ItemBuffer {
 
   /**
    * Returns at least one item and at most `most`; null when the subscription ended. Awaits `gather` while
-   * fewer are available, so that the events of one request share a batch. Throws the error of the
-   * subscription.
+   * fewer are available and none of them `isPrompt`, so that the events of one request share a batch. Throws
+   * the error of the subscription.
    */
   async take(
     most: number,
     gather: () => Promise<void> = () => Promise.resolve(),
+    isPrompt: (item: SubscriptionItem) => boolean = () => false,
   ): Promise<readonly SubscriptionItem[] | null> {
     while (this.#items.length === 0) {
       if (this.#failure) throw this.#failure.error;
@@ -38,10 +41,23 @@ export class ItemBuffer {
     }
     // The source delivers what arrived with the first item within this turn of the event loop.
     await new Promise(setImmediate);
-    if (this.#items.length < most && !this.#ended) await gather();
+    const isFull = (): boolean => this.#ended || this.#items.length >= most;
+    if (!isFull() && !this.#items.some(isPrompt)) {
+      const isOver = (): boolean => isFull() || this.#items.slice(-1).some(isPrompt);
+      await Promise.race([gather(), this.#until(isOver)]);
+    }
     const taken = this.#items.splice(0, most);
     this.#room.resolve(undefined);
     return taken;
+  }
+
+  /** Resolves at an arrival after which `isOver`, or at the end. */
+  #until(isOver: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#endPause = () => {
+        if (isOver()) resolve();
+      };
+    });
   }
 
   /** Accepts no more items; buffered ones can still be taken. */
@@ -49,6 +65,7 @@ export class ItemBuffer {
     this.#ended = true;
     this.#arrival.resolve(undefined);
     this.#room.resolve(undefined);
+    this.#endPause();
   }
 
   async #fill(source: AsyncIterable<SubscriptionItem>): Promise<void> {
@@ -57,6 +74,7 @@ export class ItemBuffer {
       this.#items.push(item);
       this.#arrival.resolve(undefined);
       this.#arrival = Promise.withResolvers();
+      this.#endPause();
       if (this.#items.length >= this.#capacity) {
         this.#room = Promise.withResolvers();
         await this.#room.promise;

@@ -1,10 +1,10 @@
-/** Measures the lag of the read models every second, on every process, for health and metrics. */
+/** Measures the lag of the read models on every process, for health and metrics. */
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 
-/** The limit of counted events; for a projection further behind, the count is a minimum. Every second they are read once more. */
+/** The limit of counted events; for a projection further behind, the count is a minimum. At each measurement they are read once more. */
 export const MOST_COUNTED = 100;
 
 /** An event that a projection has not applied. */
@@ -69,8 +69,10 @@ const waitingAfter = async (events: LagParts['events'], position: Position): Pro
   }));
 
 const MEASURE_EVERY_MS = 1_000;
+/** In a process that leads, while nothing waits: others watch it, so that a leader that stands still is soon replaced. */
+const MEASURE_IDLE_EVERY_MS = 10_000;
 /** A measurement older than this is outdated: everything stored since may be missing. */
-const TRUSTED_FOR_MS = 5_000;
+const TRUSTED_FOR_MS = 15_000;
 
 export interface ModelStatus {
   readonly name: string;
@@ -107,12 +109,13 @@ export class ProgressWatch {
     await seen(this.#models);
   }
 
-  /** Runs until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Runs until the signal aborts. `leads`: whether this process leads every projection now. */
+  async run(signal: AbortSignal, leads: () => boolean): Promise<void> {
     const { clock, log } = this.#options;
     let isKnown = true;
     for (;;) {
-      await clock.sleep(MEASURE_EVERY_MS, signal);
+      const isIdle = isKnown && leads() && this.#models.every(({ waiting }) => waiting.length === 0);
+      await clock.sleep(isIdle ? MEASURE_IDLE_EVERY_MS : MEASURE_EVERY_MS, signal);
       if (signal.aborted) return;
       try {
         await this.measure();

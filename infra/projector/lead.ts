@@ -1,6 +1,6 @@
 /** The work of a leader: one subscription to `$all` feeds all its projections, batch by batch. */
 import type { Clock, Log, PersonalData, Sql } from '../../commands/ports/ports.ts';
-import type { EventStore } from '../../commands/ports/event-store.ts';
+import type { EventStore, SubscriptionItem } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { applyBatch, type Parked } from './apply-batch.ts';
@@ -52,9 +52,12 @@ export class Lead {
     this.#watch.held(this.#projections, from, 0);
     const turn = new AbortController();
     const either = AbortSignal.any([signal, turn.signal]);
+    const prompt = new Set(this.#projections.flatMap((projection) => projection.prompt ?? []));
+    const isPrompt = (item: SubscriptionItem): boolean =>
+      item.kind === 'event' && prompt.has(item.event.type);
     const buffer = new ItemBuffer(events.subscribeToAll(from < 0n ? null : from, either), READ_AHEAD);
     try {
-      const take = () => buffer.take(AT_ONCE, () => this.#watch.gather());
+      const take = () => buffer.take(AT_ONCE, () => this.#watch.gather(), isPrompt);
       for (let items = await take(); items; items = await take()) {
         if (signal.aborted) return;
         // Server checkpoints are ignored: a stored position is always an event's, so it can be verified.

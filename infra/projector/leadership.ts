@@ -13,16 +13,15 @@ import type { ModelLag } from './lag.ts';
 export class LeaderLocks {
   readonly #client: pg.Client;
   readonly #held = new Set<string>();
-  #ended = false;
+  readonly #end = new AbortController();
 
   private constructor(client: pg.Client) {
     this.#client = client;
-    client.on('error', () => {
-      this.#ended = true;
-    });
-    client.on('end', () => {
-      this.#ended = true;
-    });
+    const ended = (): void => {
+      this.#end.abort();
+    };
+    client.on('error', ended);
+    client.on('end', ended);
   }
 
   /** Throws the error of the connection. */
@@ -36,18 +35,21 @@ export class LeaderLocks {
     return locks;
   }
 
+  /** Aborts when the connection is lost, and with it every lock. */
+  get lost(): AbortSignal {
+    return this.#end.signal;
+  }
+
   /** Takes every free lock; returns all held ones. Throws when the connection is lost. */
   async take(keys: readonly string[]): Promise<readonly string[]> {
-    if (this.#ended) throw new Error('the connection of the leader locks was lost');
-    await this.#client.query('select 1');
-    for (const key of keys) {
-      if (this.#held.has(key)) continue;
-      const { rows } = await this.#client.query<{ mine: boolean }>(
-        'select pg_try_advisory_lock($1::bigint) as mine',
-        [lockNumber(key)],
-      );
-      if (rows[0]?.mine === true) this.#held.add(key);
-    }
+    if (this.lost.aborted) throw new Error('the connection of the leader locks was lost');
+    const missing = keys.filter((key) => !this.#held.has(key));
+    // Also when none is missing: it shows whether the connection answers.
+    const { rows } = await this.#client.query<{ key: string; mine: boolean }>(
+      `select key, pg_try_advisory_lock(number) as mine from unnest($1::text[], $2::bigint[]) as wanted(key, number)`,
+      [missing, missing.map(lockNumber)],
+    );
+    for (const { key, mine } of rows) if (mine) this.#held.add(key);
     return keys.filter((key) => this.#held.has(key));
   }
 

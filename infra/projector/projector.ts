@@ -18,13 +18,15 @@ import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './pro
 
 /** How often a follower tries to lead, and a leader tries to lead the remaining projections. */
 const ASK_EVERY_MS = 500;
+/** How often one that leads them all asks whether its connection still answers. A lost one says so. */
+const CONFIRM_EVERY_MS = 10_000;
 /** Short enough to take over within 5 s after any failures. */
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 /**
- * Long enough for the second append of an operation, short compared with the second in which the audit must
- * show it.
+ * Long enough for the second append of an operation and for the feed's event about it, short compared with
+ * the second in which the audit must show it.
  */
-const GATHER_MS = 15;
+const GATHER_MS = 60;
 /** How often a process that does not lead reads the checkpoints while a caller waits. */
 const POLL_EVERY_MS = 20;
 
@@ -98,7 +100,7 @@ class RunningProjector implements Projector {
     await this.#progress.measure();
     const { signal } = this.#ending;
     const leading = this.#options.leads === false ? [] : [this.#run()];
-    this.#running = Promise.all([this.#progress.run(signal), ...leading]);
+    this.#running = Promise.all([this.#progress.run(signal, () => this.#leadsAll), ...leading]);
   }
 
   status(): ProjectorStatus {
@@ -225,8 +227,11 @@ class RunningProjector implements Projector {
 
   /** Resolves when more than `count` locks are held. Throws when the connection with the locks is lost. */
   async #askForMore(locks: LeaderLocks, count: number, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#options.clock.sleep(ASK_EVERY_MS, signal);
+    const everyMs = count === this.#keys.length ? CONFIRM_EVERY_MS : ASK_EVERY_MS;
+    const either = AbortSignal.any([signal, locks.lost]);
+    for (;;) {
+      await this.#options.clock.sleep(everyMs, either);
+      if (signal.aborted) return;
       if ((await locks.take(this.#keys)).length > count) return;
     }
   }

@@ -52,6 +52,10 @@ const BUSY = `
 /** An endpoint whose organisation is none of these. */
 const isServed = (except: string): string => `(e.org_id = any(${except}::text[])) is not true`;
 
+/** $1 a moment. Nothing is due until then and not claimed, and there are no claims that could be of a run that died. */
+export const IS_QUIET = ({ due }: ModelTables): string => `
+  select not exists (select from ${due} d where d.due_at <= $1) and not exists (select from work.delivery_claim) as quiet`;
+
 /** The parameters of `TAKE`. Endpoints that may be called, each with what is due and not claimed; oldest first. */
 const dueOf = ({ due, endpoints }: ModelTables): string => `
   select d.*, e.org_id, e.busy_org from (

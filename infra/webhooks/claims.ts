@@ -11,7 +11,7 @@ import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, tableName } from '../../projections/projection.ts';
 import { type EndpointRow, readDelivery, readEndpoint, type Stored } from '../../projections/webhook-rows.ts';
 import { webhooks } from '../../projections/webhooks.ts';
-import { type ModelTables, OLDEST_DUE, type Picking, TAKE } from './claims-sql.ts';
+import { IS_QUIET, type ModelTables, OLDEST_DUE, type Picking, TAKE } from './claims-sql.ts';
 
 export interface Claim {
   readonly delivery: DeliveryRow;
@@ -102,6 +102,12 @@ export class DeliveryClaims {
       exceptOrganisations,
     ]);
     return row?.oldest == null ? 0 : Math.max(0, (now.getTime() - row.oldest.getTime()) / 1_000);
+  }
+
+  /** False when a pass may find something until then, beside what this run knows of. */
+  async isQuiet(until: Date): Promise<boolean> {
+    const [row] = await this.#options.sql.query<{ quiet: boolean }>(IS_QUIET(this.#tables), [until]);
+    return row?.quiet === true;
   }
 
   async #raise(wanted: Wanted): Promise<void> {

@@ -8,19 +8,17 @@ import { disableEndpoint } from '../../commands/webhooks/disable-endpoint.ts';
 import { endedEntry, sealedExcerpt } from '../../commands/webhooks/ended-entry.ts';
 import type { DisableReason } from '../../commands/webhooks/endpoint-events.ts';
 import { afterResponse } from '../../commands/webhooks/next-attempt.ts';
-import { DUE_CHANNEL } from '../../projections/webhooks.ts';
-import { repeat } from '../concurrency/repeat.ts';
 import { KeyedBackoff } from '../concurrency/backoff.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { listen } from '../postgres/listen.ts';
 import { answered, cancelled, interrupted } from './attempt-outcome.ts';
 import { type Allowed, type Claim, DeliveryClaims, WORKER_LEASE } from './claims.ts';
 import type { DeliveryStream } from './delivery-log.ts';
 import { CONNECTIONS } from './post-webhook.ts';
 import { prepareRequest } from './prepare-request.ts';
 import { reasonToDisable } from './reason-to-disable.ts';
+import { runLooks } from './run-looks.ts';
 import { untilBack } from './until-back.ts';
 
 export interface DeliveryWorkerParts {
@@ -33,10 +31,6 @@ export interface DeliveryWorkerParts {
   readonly metrics?: Pick<Metrics, 'webhookAttempted'>;
 }
 
-/** What is due is told on a channel; this finds what became due by time, or was told while nobody listened. */
-const LOOK_EVERY_MS = 500;
-/** Under load: fewer passes take more at once. What is told as due does not wait: the projector tells of many at once. */
-const BETWEEN_PASSES_MS = 40;
 /** Outcomes that wait for the log, or for the read model; nothing is claimed beyond. */
 const MOST_RECORDING = 2_000;
 /** Of all attempts, while other organisations wait. */
@@ -65,9 +59,6 @@ export class DeliveryWorker {
   #recording = 0;
   /** Requests that ended since the last pass began: about as many end during the next one. */
   #endedRequests = 0;
-  #passedAt = -Infinity;
-  /** Aborted when something due was told since the last pass began, or when the work ends. */
-  #told = new AbortController();
   /** Attempts whose outcome is in the log, those that sent nothing, and those that failed, until their claims are gone. */
   readonly #recorded = new Set<string>();
   readonly #released = new Set<string>();
@@ -99,36 +90,29 @@ export class DeliveryWorker {
 
   /** Makes attempts until the signal aborts; then those under way may end. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#parts.ports;
-    const wake = (): void => {
-      this.#told.abort();
-      this.#wake.ring();
-    };
     const end = (): void => {
       this.#isAskedToEnd = true;
-      wake();
     };
     signal.addEventListener('abort', end, { once: true });
-    const told = { channel: DUE_CHANNEL, onNotification: wake, onListening: wake };
-    const listening = listen({ directUrl: this.#parts.directUrl, clock, log, ...told }, signal);
-    const loop = { name: 'webhooks', everyMs: LOOK_EVERY_MS, clock, log, signal, wake: this.#wake };
-    await repeat(loop, async () => {
-      const restMs = this.#passedAt + BETWEEN_PASSES_MS - clock.elapsedMs();
-      // While claims wait for a place, more of them are in no hurry.
-      const cut = this.#places.waiting > 0 ? signal : this.#told.signal;
-      if (restMs > 0) await clock.sleep(restMs, cut);
-      this.#told = new AbortController();
-      await this.pass().finally(() => {
-        this.#passedAt = clock.elapsedMs();
-      });
-    });
-    await this.#end();
-    await listening;
+    const { directUrl, ports } = this.#parts;
+    const looks = { ...ports, directUrl, wake: this.#wake };
+    const isIdle = (withinMs: number): Promise<boolean> => this.#isIdle(withinMs);
+    // While claims wait for a place, more of them are in no hurry.
+    const mayHurry = (): boolean => this.#places.waiting === 0;
+    await runLooks({ ...looks, isIdle, mayHurry, pass: () => this.pass(), end: () => this.#end() }, signal);
+  }
+
+  /** Nothing is in hand, and nothing becomes due so soon. Throws `store_unavailable`. */
+  async #isIdle(withinMs: number): Promise<boolean> {
+    const inHand = [this.#underWay, this.#recorded, this.#released, this.#failed];
+    if (inHand.some(({ size }) => size > 0) || !this.#parts.ports.leases.isHeld(this.#lease)) return false;
+    return await this.#claims.isQuiet(new Date(this.#parts.ports.clock.now().getTime() + withinMs));
   }
 
   /** Claims what is due and begins it. Throws `store_unavailable`. */
   async pass(): Promise<void> {
     const { ports, deliveryLog, concurrency } = this.#parts;
+    const isReady = !this.#isAskedToEnd && !deliveryLog.isAway && (await ports.directory.untilCurrent());
     // Some are claimed ahead, so that no place is empty until the next pass.
     const ahead = Math.min(concurrency, this.#endedRequests);
     this.#endedRequests = 0;
@@ -136,7 +120,6 @@ export class DeliveryWorker {
     const unseen = this.#recording + this.#recorded.size;
     const room = Math.min(concurrency + ahead - begun, MOST_RECORDING - unseen);
     this.#authors.clear();
-    const isReady = !this.#isAskedToEnd && !deliveryLog.isAway && ports.directory.isCurrent;
     if (!ports.leases.isHeld(this.#lease)) await ports.leases.acquire(this.#lease);
     try {
       const claims = await this.#claims.take({

@@ -19,7 +19,7 @@ export function unsubscribeRouter(ports: Ports): Router {
 
   const answered = (act: Act) => async (request: Request, response: Response) => {
     try {
-      if (!ports.directory.isCurrent)
+      if (!ports.directory.isCurrent && !(await ports.directory.untilCurrent()))
         throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
       // Not counted as an attempt: its proof cannot be guessed, and mail providers send for many from one address.
       const person = personOfToken(ports, String(request.params['token']));

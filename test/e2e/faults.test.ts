@@ -90,8 +90,13 @@ describe('a mail server that fails', function () {
     expect(settled.body.results[0].new_message_id).to.match(/^msg_/);
     expect(await countIn(dovecot, 'Archive', 'Lost answer')).to.equal(1);
     expect(await countIn(dovecot, 'INBOX', 'Lost answer')).to.equal(0);
-    const events = await gateway.rest('GET', `/audit?resource=${String(body.operation_id)}&order=asc`);
-    expect(events.body.items.map((item: { type: string }) => item.type).at(-1)).to.equal('ActionsReconciled');
+    // The audit shows an event within a second.
+    await eventually(async () => {
+      const events = await gateway.rest('GET', `/audit?resource=${String(body.operation_id)}&order=asc`);
+      expect(events.body.items.map((item: { type: string }) => item.type).at(-1)).to.equal(
+        'ActionsReconciled',
+      );
+    });
   });
 
   it(`settles a MOVE as failed and repeats nothing when it never reached the server ${verifies('contract:10:reconciled', 'contract:10:outcomes')}`, async () => {

@@ -9,6 +9,7 @@ import {
   type Json,
   startTestGateway,
   type TestGateway,
+  untilAvailable,
 } from '../support/worlds/gateway.ts';
 import { verifies } from '../support/suite/verifies.ts';
 
@@ -37,7 +38,10 @@ describe('signing up', function () {
     `${String(status)} ${String(body.error.code)}`;
   const signUp = async (email: string, password = PERSON_PASSWORD): Promise<SignedInPerson> => {
     const input = { email, password, name: 'Sam New', org_name: `Org of ${email.split('@')[0] ?? ''}` };
-    const answer = await open('POST', '/auth/signup', input);
+    const answer = await untilAvailable(
+      () => open('POST', '/auth/signup', input),
+      ({ status }) => status,
+    );
     expect([answer.status, answer.body], JSON.stringify(answer.body)).to.deep.equal([202, {}]);
     return await signInWith(gateway.baseUrl, email, password);
   };

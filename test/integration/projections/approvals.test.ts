@@ -8,12 +8,12 @@ import type { Fact } from '../../../commands/values/event.ts';
 import { approvalStatus } from '../../../commands/operations/approval-state.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { countsOf } from '../../../commands/operations/approval-reply.ts';
+import { statusAt } from '../../../projections/approval-queries.ts';
 import {
   listDueCommits,
   listOverdueApprovals,
   listUndecidedApprovals,
-  statusAt,
-} from '../../../projections/approval-queries.ts';
+} from '../../../projections/due-approvals.ts';
 import { approvals } from '../../../projections/approvals.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample } from '../../support/samples/event-author.ts';

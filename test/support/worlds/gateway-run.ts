@@ -82,7 +82,7 @@ export function openRun(home: RunHome): GatewayRun {
   });
   const { clock, directory } = shared;
   const content = new PostgresContentStore({ sql, masterKey, clock, log, directory });
-  const changeAttribution = createChangeAttribution({ sql, invalidate: () => Promise.resolve() });
+  const changeAttribution = createChangeAttribution({ sql, mailboxNumber: () => null });
   const ports: Ports = {
     ...shared,
     submission,

@@ -23,20 +23,15 @@ export interface ReadModelTexts {
 
 const WITHIN_MS = 60_000;
 
-/** Waits until the live ones have applied the whole log, then builds them in a separate database. */
+/** Builds them in a separate database, and compares where both have applied the whole log. */
 export async function rebuiltReadModels(home: {
   readonly databaseUrl: string;
   readonly keyFile: string;
   readonly events: EventStore;
 }): Promise<ReadModelTexts> {
   const { databaseUrl, keyFile, events } = home;
-  const head = await events.headPosition();
   await using opened = new AsyncDisposableStack();
   const live = open(databaseUrl, opened);
-  await eventually(async () => {
-    const [row] = await live.query('select min(position) as position from read.checkpoint');
-    if (BigInt(String(row?.['position'])) < head) throw new Error('the read models are behind');
-  }, WITHIN_MS);
   const name = `rebuilt_${randomUUID().replaceAll('-', '')}`;
   await live.query(`create database ${name}`);
   const url = new URL(databaseUrl);
@@ -54,9 +49,21 @@ export async function rebuiltReadModels(home: {
     log: silentLog,
   });
   opened.defer(() => projector.close());
-  if (!(await projector.readModels.waitFor(head, WITHIN_MS))) throw new Error('the rebuild is behind');
-  const [row] = await live.query('select count(*)::int as parked from work.parked_event');
-  return { live: await textOf(live), rebuilt: await textOf(fresh), parked: Number(row?.['parked']) };
+  return await eventually(async () => {
+    const head = await events.headPosition();
+    for (const sql of [live, fresh])
+      if ((await appliedBy(sql)) !== head) throw new Error('the read models are not at the end of the log');
+    const [row] = await live.query('select count(*)::int as parked from work.parked_event');
+    const texts = { live: await textOf(live), rebuilt: await textOf(fresh), parked: Number(row?.['parked']) };
+    // What a worker appends meanwhile reaches one of the two first.
+    if ((await events.headPosition()) !== head) throw new Error('the log grew');
+    return texts;
+  }, WITHIN_MS);
+}
+
+async function appliedBy(sql: Sql): Promise<bigint> {
+  const [row] = await sql.query('select min(position) as position from read.checkpoint');
+  return BigInt(String(row?.['position']));
 }
 
 function open(url: string, opened: AsyncDisposableStack): Sql {

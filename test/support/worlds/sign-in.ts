@@ -2,7 +2,7 @@
 import { addPerson, passwordLink, personWith } from '../../../commands/organisation/add-person.ts';
 import type { Role } from '../../../commands/values/scopes.ts';
 import { systemAuthor } from '../../../commands/kernel/decide-and-append.ts';
-import { type Answer, type CallOptions, callRest, eventually, type TestGateway } from './gateway.ts';
+import { type Answer, type CallOptions, callRest, type TestGateway, untilAvailable } from './gateway.ts';
 
 export const PERSON_PASSWORD = 'a long enough passphrase';
 
@@ -42,12 +42,10 @@ export async function signInWith(
   email: string,
   password = PERSON_PASSWORD,
 ): Promise<SignedInPerson> {
-  // As clients do: what is loading is asked again.
-  const answer = await eventually(async () => {
-    const given = await callRest(baseUrl, ['POST', '/auth/login', { email, password }], {});
-    if (given.status === 503) throw new Error(`${email} could not sign in: ${JSON.stringify(given.body)}`);
-    return given;
-  });
+  const answer = await untilAvailable(
+    () => callRest(baseUrl, ['POST', '/auth/login', { email, password }], {}),
+    ({ status }) => status,
+  );
   if (answer.status !== 200) throw new Error(`${email} could not sign in: ${JSON.stringify(answer.body)}`);
   const { session_token: bearer, session } = answer.body as {
     session_token: string;

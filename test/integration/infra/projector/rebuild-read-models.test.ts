@@ -89,8 +89,9 @@ describe('rebuild', () => {
       settled.push(await rowsOf(rig.sql, 'read.directory'));
     }
     const [before = '', after = ''] = settled;
-    expect(before).to.contain('agt_mia').and.to.contain('usr_mia');
-    expect(after).not.to.contain('agt_mia');
+    expect(before).to.contain('(agent,agt_mia').and.to.contain('usr_mia');
+    expect(after).not.to.contain('(agent,agt_mia');
+    expect(after, 'for legal holds').to.contain('(agentOwners,agt_mia');
     expect(after)
       .to.contain('Renamed')
       .and.to.match(/isErased"+:true/);

@@ -54,6 +54,7 @@ describe('the deliveries of a deleted organisation', function () {
       },
       version: 1,
       isCurrent: true,
+      untilCurrent: () => Promise.resolve(true),
       waitFor: () => Promise.resolve(),
     };
     return world.run({ ports: { directory: directory as never } });

@@ -45,6 +45,38 @@ function sweeperOf(
 const dueOf = (...items: readonly Item[]): Map<string, Item> => new Map(items.map((each) => [each.id, each]));
 
 describe('SweeperRun', () => {
+  it('begins soon when its probe holds, at most every everyMs, and is not behind while it does not', async () => {
+    const clock = new ManualClock();
+    const found: number[] = [];
+    const find = () => {
+      found.push(clock.elapsedMs());
+      return Promise.resolve([]);
+    };
+    const row = sweeperOf(new Map(), () => Promise.resolve('settled'), {
+      find,
+      everyMs: 5_000,
+      probe: 'true',
+    });
+    const run = new SweeperRun(row, { clock, log: silentLog });
+    const stopping = new AbortController();
+    const ended = run.run(stopping.signal, HOUR_MS);
+    await eventually(() => found.length === 1);
+    for (let second = 0; second < 8; second += 1) {
+      run.probed(true);
+      await setImmediate();
+      clock.advance(1_000);
+    }
+    expect(found).to.have.length(3);
+    clock.advance(HOUR_MS);
+    expect(run.lagSeconds).to.be.greaterThan(3_000);
+    run.probed(false);
+    expect(run.lagSeconds).to.equal(0);
+    await setImmediate();
+    expect(found).to.have.length(3);
+    stopping.abort();
+    await ended;
+  });
+
   it('retries after a growing pause, even when the system clock is set', async () => {
     for (const stepMs of [-HOUR_MS, HOUR_MS]) {
       const clock = new ManualClock();

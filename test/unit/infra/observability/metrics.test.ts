@@ -17,6 +17,18 @@ describe('createMetrics', () => {
   const lines = async (prefix: string): Promise<string[]> =>
     (await metrics.text()).split('\n').filter((line) => line.startsWith(prefix));
 
+  it('says how busy the event loop was since the last scrape, and samples nothing', async () => {
+    await lines('gateway_event_loop_utilization');
+    const until = performance.now() + 50;
+    while (performance.now() < until);
+    const [busy = ''] = await lines('gateway_event_loop_utilization');
+    expect(Number(busy.split(' ')[1])).to.be.within(0.5, 1);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const [idle = ''] = await lines('gateway_event_loop_utilization');
+    expect(Number(idle.split(' ')[1])).to.be.below(0.5);
+    expect(await lines('nodejs_eventloop_lag')).to.deep.equal([]);
+  });
+
   it('measures appends by outcome without changing them', async () => {
     const store = new MemoryEventStore();
     const events = measureAppends(store, metrics);
@@ -66,7 +78,7 @@ describe('createMetrics', () => {
     const state = { mailboxes } as never;
     const mail = { connections: 3 };
     watchGateway(metrics, {
-      directory: { state, isCurrent: true },
+      directory: { state, untilCurrent: () => Promise.resolve(true) },
       projector: { status: () => status },
       mail,
     });
