@@ -45,7 +45,7 @@ export const commitApproval = defineCapability<CommitInput, OperationReply>({
     surface: 'granular',
     hints: { readOnly: false, destructive: true, idempotent: true, openWorld: true },
   },
-  idempotency: { kind: 'claim', required: true, replay: committedBefore },
+  idempotency: { kind: 'claim', required: true, recordsOutcome: true, replay: committedBefore },
   input: Input,
   output: OperationReply,
   handle: (input, context) => commitAsCaller(context, input),
@@ -69,7 +69,6 @@ export async function commitAsCaller(
   assertCommittable(state, now, content_hash);
   // The key is taken while everything is revalidated; nothing is appended before it is.
   const claimed = context.claim('req', found.mailboxId);
-  claimed.catch(() => undefined);
   const commit = commitOf(ports, {
     operationId: found.operationId,
     author,
@@ -80,13 +79,15 @@ export async function commitAsCaller(
       context.notePosition(position);
     },
   });
+  // Where another request has the key, that is the answer, whatever the commit met.
+  commit.catch(() => undefined);
+  const taken = claimed.then(() => commit);
   try {
-    const reply = await answerInTime(context, found.operationId, commit);
-    await claimed;
+    const reply = await answerInTime(context, found.operationId, taken);
     if (reply.approval?.status === 'committed') context.markRecorded();
     return reply;
   } finally {
-    // An error is recorded with the key, so the claim must have ended.
+    // The key is released at the end of the request, so its claim must have ended.
     await Promise.allSettled([claimed]);
   }
 }
@@ -156,6 +157,7 @@ async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {
     return await runCommit(ports, first, sendCommit);
   } catch (error) {
     if (error instanceof GatewayError) {
+      await commit.claimed;
       const { state } = await loadAggregate(ports.events, operation, commit.operationId);
       await releaseDraftOf(ports, commit.author, commit.operationId, state);
     }

@@ -117,6 +117,8 @@ export type IdempotencyRule<Input, Output> =
       readonly kind: 'claim';
       /** Every request needs a key; absent = it may have one. */
       readonly required?: true;
+      /** The stream of the object may hold the outcome (`markRecorded`); `replay` then only reads. */
+      readonly recordsOutcome?: true;
       readonly replay: Replay<Input, Output>;
     };
 

@@ -34,6 +34,8 @@ interface Work<Output> {
   run(): Promise<Output>;
   replay(claim: Claim): Promise<Output | null>;
   markReplayed(): void;
+  /** See `recordsOutcome` of the rule. */
+  readonly recordsOutcome: boolean;
   readonly personal: Pick<PersonalData, 'open'>;
 }
 
@@ -79,6 +81,7 @@ export class RequestClaims {
       markReplayed: () => {
         context.markReplayed();
       },
+      recordsOutcome: 'recordsOutcome' in capability.idempotency,
       personal: this.#ports.personal,
     };
     const earlier = await this.#earlier(operationId);
@@ -93,7 +96,7 @@ export class RequestClaims {
    * or runs again with the id it chose.
    */
   async #resume<Output>(operationId: string, earlier: Claim, work: Work<Output>): Promise<Output> {
-    const told = await work.replay(earlier);
+    const told = work.recordsOutcome ? await work.replay(earlier) : null;
     if (told !== null && this.#isRecorded) {
       work.markReplayed();
       return told;

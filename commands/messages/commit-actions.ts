@@ -158,7 +158,7 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
     const first = await beginCommit(ports, ready, intent);
     begun.at = first?.at ?? null;
     told.push(ready.started, intent);
-    return first?.revision ?? null;
+    return first?.loaded.revision ?? null;
   };
   const ending = (results: readonly ItemResult[]): readonly OperationFact[] => {
     const at = begun.at ?? ports.clock.now();

@@ -4,6 +4,7 @@
  */
 import { appendDecided, loadAggregate, type Loaded, retryAppend } from '../kernel/decide-and-append.ts';
 import { type GatewayError, notFound } from '../values/errors.ts';
+import type { Appended } from '../ports/event-store.ts';
 import type { Ports } from '../ports/ports.ts';
 import { operation, type OperationFact, type OperationReply, type OperationState } from './operation.ts';
 import { type ApprovalState, commitAtOf, isOver, nextAttempt } from './approval-state.ts';
@@ -138,8 +139,7 @@ async function append(
 
 /** Where a commit begins: the append that is the lock against every other end of its approval. */
 interface CommitBegun {
-  readonly loaded: Loaded<OperationState>;
-  readonly revision: bigint;
+  readonly loaded: { readonly state: OperationState } & Appended;
   readonly at: Date;
 }
 
@@ -159,5 +159,5 @@ export async function beginCommit(
   const written = await appendDecided(ports, commit.author, operation, decided);
   if (written === null) return null;
   const { state: after, appended } = written;
-  return { loaded: { state: after, ...appended }, revision: appended.revision, at };
+  return { loaded: { state: after, ...appended }, at };
 }

@@ -69,6 +69,17 @@ describe('an approved archive', () => {
     expect(watched.appends).to.deep.equal([REQUESTED, voted, BEGUN, ENDED]);
   });
 
+  it('refuses the second of two equal commits at once by its key, whatever the first has done meanwhile', async () => {
+    const approval_id = await approved();
+    const commit = () => rig.invokeAs(rig.caller, commitApproval, { approval_id }, 'commit-1');
+    const ended = await Promise.allSettled([commit(), commit()]);
+    const refused = ended.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    expect(refused).to.have.length(1);
+    expect(refused[0]).to.include({ code: 'idempotency_in_progress' });
+    expect(watched.appends.filter((types) => types === ENDED)).to.have.length(1);
+    expect((await commit()).replayed).to.equal(true);
+  });
+
   it('answers each repeat of the commit without an append', async () => {
     const approval_id = await approved();
     await rig.invokeAs(rig.caller, commitApproval, { approval_id }, 'commit-1');
