@@ -84,8 +84,9 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return { end: 'changed' };
   try {
+    const quota = await takeQuotaOnce(ports, ready);
     return await whileConnecting(ports, mailbox.id, (connecting) =>
-      sendUnder({ lease, connecting }, ports, ready, loaded),
+      sendUnder({ lease, connecting, quota }, ports, ready, loaded),
     );
   } catch (error) {
     if (error instanceof LeaseLost) throw overtakenByOthers();
@@ -135,17 +136,18 @@ async function isAsApproved(
 interface Under {
   readonly lease: HeldLease;
   readonly connecting: Promise<Submission>;
+  readonly quota: TakenQuota | null;
 }
 
 async function sendUnder(
-  { lease, connecting }: Under,
+  { lease, connecting, quota }: Under,
   ports: Ports,
   ready: Ready,
   { state, revision }: Loaded<DraftState>,
 ): Promise<Executed> {
   const { commit, manifest, mailbox, approval } = ready;
   const { operationId, author } = commit;
-  const begun = await appendIntent(ports, ready);
+  const begun = await appendIntent(ports, ready, quota);
   if (begun === null) return { end: 'changed' };
   const loaded: DraftAtRevision = { id: manifest.draft_id, mailboxId: mailbox.id, state, revision };
   const commitNumber = (approval.attempt?.number ?? 0) + 1;
@@ -159,21 +161,33 @@ async function sendUnder(
   return await tell(ports, ready, { operation: closed.state, draft: after });
 }
 
-/**
- * The quota is taken before the intent: once, however many attempts follow. Returns the operation after it, or
- * null when the commit was not begun.
- */
-async function appendIntent(ports: Ports, ready: Ready): Promise<Loaded<OperationState> | null> {
-  const { commit, state, manifest } = ready;
-  const { operationId, author } = commit;
-  const { mailbox_id, draft_id, draft_version } = manifest;
-  const intendedAt = ports.clock.now();
-  const sender = state.send === null && state.submitted ? senderOf(state.submitted, manifest) : null;
-  if (sender) await takeQuota(ports, author, sender, operationId);
+/** What is given back when the commit does not begin. */
+interface TakenQuota {
+  readonly principalId: string;
+  readonly at: Date;
+}
+
+/** The quota is taken before the intent: once, however many attempts follow. Null when it was taken before. */
+async function takeQuotaOnce(ports: Ports, { commit, state, manifest }: Ready): Promise<TakenQuota | null> {
+  if (state.send !== null || !state.submitted) return null;
+  const at = ports.clock.now();
+  const sender = senderOf(state.submitted, manifest);
+  await takeQuota(ports, commit.author, sender, commit.operationId);
+  return { principalId: sender.principalId, at };
+}
+
+/** Returns the operation after it, or null when the commit was not begun. */
+async function appendIntent(
+  ports: Ports,
+  ready: Ready,
+  quota: TakenQuota | null,
+): Promise<Loaded<OperationState> | null> {
+  const { operationId, author } = ready.commit;
+  const { mailbox_id, draft_id, draft_version } = ready.manifest;
   const intent = { type: 'SendIntended', data: { mailbox_id, draft_id, draft_version } } as const;
   const begun = await beginCommit(ports, ready, intent);
   if (begun !== null) return begun.loaded;
-  if (sender) await giveQuotaBack(ports, author, sender.principalId, { id: operationId, intendedAt });
+  if (quota) await giveQuotaBack(ports, author, quota.principalId, { id: operationId, intendedAt: quota.at });
   return null;
 }
 

@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import { awaitClaim } from '../kernel/idempotency.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
@@ -14,7 +13,7 @@ import { decideSendPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { authorizeOperation, type Mode } from '../operations/authorize-operation.ts';
-import { operation, operationIdOf, OperationReply } from '../operations/operation.ts';
+import { operationIdOf, OperationReply } from '../operations/operation.ts';
 import { assertDecidable } from '../operations/request-approval.ts';
 import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
 import { assertNotPaused } from '../messages/prepare-operation.ts';
@@ -55,8 +54,7 @@ async function sendOrReplay(
   // Rights are judged before the replay: the answer shows the draft, so the current ones apply to it. The operation is
   // read after the draft: a draft that this key has changed is never judged without the operation that changed it.
   const present = await loadNamed(context, request);
-  const written = await loadAggregate(ports.events, operation, operationId);
-  const earlier = await replaySend(context, operationId, written);
+  const earlier = await replaySend(context, operationId);
   if (earlier !== null) return earlier;
   const found = await freedFor(context, request, present);
   const { id: draftId, state, revision, mailbox } = found;

@@ -3,17 +3,12 @@
  * current state of that send, never with a second message.
  */
 import type { Context } from '../kernel/capability.ts';
-import { loadAggregate, type Loaded } from '../kernel/decide-and-append.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
 import { ERROR_TABLE, type ErrorCode, GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import { approvalReply, originalStatus } from '../operations/approval-reply.ts';
-import {
-  operation,
-  type OperationReply,
-  type OperationState,
-  type SendOfOperation,
-} from '../operations/operation.ts';
+import { operation, type OperationReply, type SendOfOperation } from '../operations/operation.ts';
 import type { SendOutcome } from '../operations/operation-events.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
 import { draftPayload } from '../drafts/draft-payload.ts';
@@ -121,12 +116,9 @@ export function willRetry(
  * `provider_timeout` while it waits for its next attempt, and the recorded error of a failed one. A send that
  * was interrupted earlier is resumed at once; one with an approval is reported as it is.
  */
-export async function replaySend(
-  context: Context,
-  operationId: string,
-  { state, position }: Loaded<OperationState>,
-): Promise<OperationReply | null> {
+export async function replaySend(context: Context, operationId: string): Promise<OperationReply | null> {
   const { ports, fingerprint } = context;
+  const { state, position } = await loadAggregate(ports.events, operation, operationId);
   if (position === null) return null;
   const approvalDraftId = state.approval?.requested.draft_id ?? null;
   const isSend = state.send !== null || approvalDraftId !== null;
@@ -153,8 +145,7 @@ export async function replaySend(
 
 /** As `replaySend`, for a key that another request uses: throws `idempotency_in_progress` until it wrote. */
 export async function replayFirst(context: Context, operationId: string): Promise<OperationReply> {
-  const written = await loadAggregate(context.ports.events, operation, operationId);
-  const reply = await replaySend(context, operationId, written);
+  const reply = await replaySend(context, operationId);
   if (reply === null) throw keyInProgress(1);
   return reply;
 }

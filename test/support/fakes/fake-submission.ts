@@ -58,6 +58,8 @@ export class FakeSubmission implements SubmissionPort {
   /** Called at each step; an exception it throws is passed on. */
   at: (step: 'connect' | 'begin' | 'transmit' | 'answer') => void | Promise<void> = () => undefined;
   readonly taken: Taken[] = [];
+  /** Connections that nobody closed. */
+  open = 0;
   /** The arguments of each connection test; it never signs in. */
   readonly tested: { readonly settings: HostSettings; readonly login: MailLogin }[] = [];
 
@@ -69,6 +71,8 @@ export class FakeSubmission implements SubmissionPort {
   async connect(): Promise<Submission> {
     await this.at('connect');
     this.#failAt('connect');
+    this.open += 1;
+    let isOpen = true;
     let envelope: SmtpEnvelope = { from: '', to: [] };
     let needsSmtpUtf8 = false;
     return {
@@ -85,7 +89,10 @@ export class FakeSubmission implements SubmissionPort {
         this.#failAt('data');
         return await this.#take({ envelope, raw, needsSmtpUtf8 });
       },
-      close: () => undefined,
+      close: () => {
+        if (isOpen) this.open -= 1;
+        isOpen = false;
+      },
     };
   }
 

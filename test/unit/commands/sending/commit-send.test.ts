@@ -195,7 +195,10 @@ describe('approval_commit of a send', () => {
       { id: 'own', when: { actions: ['send'] }, then: { decision: 'require', auto_commit: true } },
     ]);
     const { id, operationId, status, commitDueNow, typesOfOperation } = await granted(rig);
+    const steps: string[] = [];
+    rig.submission.at = (step) => void steps.push(step);
     expect(await commitDueNow(rig.ports), 'looked at again after a pause').to.equal(false);
+    expect(steps, 'no login for nothing').to.deep.equal([]);
     expect(await typesOfOperation()).to.deep.equal([
       'CommitScheduled', 'CommitStarted', 'CommitAttemptFailed', 'CommitScheduled',
     ]); // prettier-ignore
@@ -231,7 +234,7 @@ describe('a commit and an edit at once', () => {
       events: afterAppend(rig.ports.events, 'SendIntended', () => edit(rig, id)),
     };
     expect(await codeOf(rig.commit(KEY, ports))).to.equal('approval_invalidated');
-    expect(rig.submission.taken).to.deep.equal([]);
+    expect([rig.submission.taken, rig.submission.open]).to.deep.equal([[], 0]);
     expect(await status()).to.equal('superseded');
     expect(await typesOfOperation()).to.deep.equal([
       'CommitStarted', 'SendIntended', 'CommitAttemptFailed', 'ApprovalSuperseded',

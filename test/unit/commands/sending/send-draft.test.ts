@@ -218,6 +218,7 @@ describe('send_draft', () => {
     const ends = await Promise.allSettled([rig.send(id, 'key-1'), rig.send(id, 'key-1')]);
     expect(ends.filter(({ status }) => status === 'fulfilled').length).to.be.greaterThan(0);
     expect(rig.submission.taken.length).to.equal(1);
+    expect(rig.submission.open, 'connections left open').to.equal(0);
   });
 
   it('keeps the frozen message that was sent, and leaves those of refused repeats to the sweep', async () => {
@@ -252,6 +253,7 @@ describe('send_draft', () => {
     };
     expect((await refusalOf(rig.send(id, 'key-1'))).code).to.equal('version_conflict');
     expect(rig.frozenIds()).to.deep.equal([]);
+    expect(rig.submission.open, 'connections left open').to.equal(0);
   });
 
   it('sends nothing when the draft changed after it was frozen', async () => {
