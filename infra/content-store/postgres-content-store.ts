@@ -7,14 +7,21 @@ import {
   type NewContent,
   type StoredContent,
 } from '../../commands/ports/content-store.ts';
-import { notFound } from '../../commands/values/errors.ts';
+import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { erasable, type HoldsKnown } from './held-content.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
 import { inChunks, limited } from './in-chunks.ts';
 
 /** Few rows for a large content, little memory for many at once. */
 export const CHUNK_BYTES = 128 * 1024;
+/**
+ * Full chunks sealed and written at once, of all contents together. A chunk on its way takes five times its size in copies; and
+ * uploads leave connections to other requests.
+ */
+const WRITES_AT_ONCE = 4;
+const WRITE_WITHIN_MS = 10_000;
 /** A content whose writer died is deleted after this; longer than any upload takes. */
 const UNFINISHED_FOR_MS = 24 * 3_600_000;
 
@@ -54,6 +61,7 @@ export class PostgresContentStore implements ContentStore {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #directory: HoldsKnown;
+  readonly #writes = new Semaphore(WRITES_AT_ONCE);
 
   constructor(parts: {
     readonly sql: Sql;
@@ -78,8 +86,8 @@ export class PostgresContentStore implements ContentStore {
     try {
       return await this.#write({ key, content, begun }, bytes);
     } catch (error) {
-      await Promise.allSettled([begun]);
-      await this.#giveUp(content.id);
+      const [row] = await Promise.allSettled([begun]);
+      if (row.status === 'fulfilled') await this.#giveUp(content.id);
       throw error;
     }
   }
@@ -110,11 +118,10 @@ export class PostgresContentStore implements ContentStore {
     for await (const chunk of inChunks(limited(bytes, maxBytes), CHUNK_BYTES)) {
       hash.update(chunk);
       size += chunk.length;
-      const sealed = sealBox(key, chunk, chunkContext(id, number));
       await begun;
       // Only the end of the content is shorter.
-      if (chunk.length < CHUNK_BYTES) last = sealed;
-      else await this.#addChunk(id, number, sealed);
+      if (chunk.length < CHUNK_BYTES) last = sealBox(key, chunk, chunkContext(id, number));
+      else await this.#addChunk(key, { id, number }, chunk);
       number += 1;
     }
     await begun;
@@ -132,14 +139,23 @@ export class PostgresContentStore implements ContentStore {
     return { id, kind, owner, filename, contentType, size, sha256 };
   }
 
-  async #addChunk(id: string, number: number, sealed: Uint8Array): Promise<void> {
-    const added = await this.#sql.query(
-      `insert into vault.content_chunk (content_id, number, sealed)
-       select id, $2, $3 from vault.content where id = $1 for key share returning 1`,
-      [id, number, sealed],
-    );
-    // Its draft was erased during the upload.
-    if (added.length === 0) throw notFound('draft');
+  async #addChunk(
+    key: KeyObject,
+    { id, number }: { readonly id: string; readonly number: number },
+    chunk: Uint8Array,
+  ): Promise<void> {
+    if (!(await this.#writes.acquire(WRITE_WITHIN_MS))) throw tooBusy();
+    try {
+      const added = await this.#sql.query(
+        `insert into vault.content_chunk (content_id, number, sealed)
+         select id, $2, $3 from vault.content where id = $1 for key share returning 1`,
+        [id, number, sealBox(key, chunk, chunkContext(id, number))],
+      );
+      // Its draft was erased during the upload.
+      if (added.length === 0) throw notFound('draft');
+    } finally {
+      this.#writes.release();
+    }
   }
 
   async describe(id: string): Promise<StoredContent | null> {
@@ -259,6 +275,9 @@ export class PostgresContentStore implements ContentStore {
     return { key, content: stored, chunk: row.chunk };
   }
 }
+
+const tooBusy = (): GatewayError =>
+  new GatewayError('store_unavailable', 'The database takes too long to store contents; try again.');
 
 /** Drafts discarded since then that still have content. */
 export async function listLeftContent(sql: Sql, since: Date, limit: number): Promise<readonly string[]> {
