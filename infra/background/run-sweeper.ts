@@ -2,6 +2,7 @@
  * The one loop of all sweepers: it finds due tasks, settles some at a time, and retries failures after a
  * growing pause, so that no task delays the others.
  */
+import type { Directory } from '../../commands/ports/directory.ts';
 import type { Clock, Log } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { KeyedBackoff, type Pauses } from '../concurrency/backoff.ts';
@@ -68,6 +69,8 @@ interface UnderWay {
 interface SweeperParts {
   readonly clock: Clock;
   readonly log: Log;
+  /** Absent for tasks that judge no rights. */
+  readonly directory?: Pick<Directory, 'isCurrent' | 'untilCurrent'>;
   readonly metrics?: Pick<Metrics, 'taskSwept'>;
 }
 
@@ -178,7 +181,8 @@ export class SweeperRun {
         // The read model may show it as due for a moment.
         this.#backoff.postpone(key, this.#sweeper.everyMs / 2);
       }
-      if (this.#hasMore) this.#wake.ring();
+      // `find` may have left out tasks of its mailbox.
+      if (this.#hasMore || this.#sweeper.ofOneMailbox !== undefined) this.#wake.ring();
     });
     this.#underWay.set(key, { mailboxId: this.#sweeper.mailboxOf?.(task), ended });
   }
@@ -193,8 +197,10 @@ export class SweeperRun {
 
   async #settle(key: string, task: unknown): Promise<Outcome | 'failed'> {
     const { name: sweeper } = this.#sweeper;
-    const { log, metrics } = this.#parts;
+    const { log, metrics, directory } = this.#parts;
     const startedAt = performance.now();
+    // Nobody may have asked for a while. Without an answer the task itself says what it cannot judge.
+    if (directory?.isCurrent === false) await directory.untilCurrent();
     const outcome = await this.#sweeper.settle(task).catch((error: unknown) => {
       const code = error instanceof GatewayError ? error.code : 'internal_error';
       const fields = {

@@ -69,13 +69,16 @@ export async function runRows(
   await Promise.all([look, ...sweeps]);
 }
 
-/** Asks the probes of all rows at once. Throws `store_unavailable`. */
+/** Asks the probes of all rows at once. When that fails, every row asks for itself. Throws what the statement throws. */
 async function lookAt(runs: readonly SweeperRun[], sql: Sql, now: Date): Promise<void> {
   const probed = runs.filter(({ probe }) => probe !== undefined);
   const columns = probed.map(({ name, probe }) => `(${String(probe)}) as "${name}"`);
-  const [due] = await sql.query<Record<string, boolean>>(
-    `select ${['$1::timestamptz', ...columns].join(', ')}`,
-    [now],
-  );
-  for (const run of probed) run.probed(due?.[run.name] === true);
+  let due: Record<string, boolean> | undefined;
+  try {
+    [due] = await sql.query<Record<string, boolean>>(`select ${['$1::timestamptz', ...columns].join(', ')}`, [
+      now,
+    ]);
+  } finally {
+    for (const run of probed) run.probed(due?.[run.name] !== false);
+  }
 }

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type Outcome, type Sweeper, SweeperRun } from '../../../../infra/background/run-sweeper.ts';
+import { runRows } from '../../../../infra/background/run-sweepers.ts';
 import { createMetrics } from '../../../../infra/observability/metrics.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import type { Clock } from '../../../../commands/ports/ports.ts';
+import type { Clock, Sql } from '../../../../commands/ports/ports.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
@@ -73,6 +74,60 @@ describe('SweeperRun', () => {
     expect(run.lagSeconds).to.equal(0);
     await setImmediate();
     expect(found).to.have.length(3);
+    stopping.abort();
+    await ended;
+  });
+
+  it('lets every row ask for itself while the probes cannot be asked', async () => {
+    const clock = new ManualClock();
+    let found = 0;
+    const find = () => {
+      found += 1;
+      return Promise.resolve([]);
+    };
+    const row = sweeperOf(new Map(), () => Promise.resolve('settled'), { find, probe: 'broken' });
+    const parts = { clock, log: silentLog };
+    const sql = { query: () => Promise.reject(new Error('column does not exist')) } as unknown as Sql;
+    const stopping = new AbortController();
+    const ended = runRows([new SweeperRun(row, parts)], { ...parts, sql }, stopping.signal);
+    await eventually(() => found === 2);
+    stopping.abort();
+    await ended;
+  });
+
+  it('begins no task before this process may judge rights, though nobody asked for long', async () => {
+    const known: boolean[] = [];
+    const directory = {
+      isCurrent: false,
+      untilCurrent: async () => {
+        await setImmediate();
+        directory.isCurrent = true;
+        return true;
+      },
+    };
+    const settle = (): Promise<Outcome> => {
+      known.push(directory.isCurrent);
+      return Promise.resolve('settled');
+    };
+    const parts = { clock: new ManualClock(), log: silentLog, directory };
+    const run = new SweeperRun(sweeperOf(dueOf(item('one')), settle), parts);
+    await run.pass();
+    await eventually(() => run.isIdle);
+    expect(known).to.deep.equal([true]);
+  });
+
+  it('looks for more of a mailbox when a task of it ends', async () => {
+    const due = dueOf(item('one'), item('two'), item('three'));
+    const row = sweeperOf(due, () => Promise.resolve('settled'), {
+      everyMs: HOUR_MS,
+      ofOneMailbox: 1,
+      find: ({ except, busy }) =>
+        Promise.resolve([...due.values()].filter(({ id }) => !except.includes(id)).slice(0, 1 - busy.length)),
+    });
+    const run = new SweeperRun(row, { clock: new ManualClock(), log: silentLog });
+    const stopping = new AbortController();
+    const ended = run.run(stopping.signal);
+    await eventually(() => due.size === 0);
     stopping.abort();
     await ended;
   });
