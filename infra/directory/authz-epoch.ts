@@ -82,7 +82,7 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
       .finally(() => {
         reading = null;
       }));
-  const readings = startReadings(refresh);
+  const readings = startReadings(refresh, () => !isRead || held > epoch);
   const ageMs = (): number => {
     const now = bothClocks();
     return Math.max(now.running - readAt.running, now.wall - readAt.wall);
@@ -108,8 +108,8 @@ interface Readings {
   readonly close: () => void;
 }
 
-/** Reads twice a second for a minute after `asked` was called last, then rarely. */
-function startReadings(read: () => Promise<void>): Readings {
+/** Reads twice a second for a minute after `asked` was called last, and while it is `urgent`; else rarely. */
+function startReadings(read: () => Promise<void>, urgent: () => boolean): Readings {
   let isClosed = false;
   let askedAt = performance.now();
   let timer: NodeJS.Timeout | undefined;
@@ -120,7 +120,7 @@ function startReadings(read: () => Promise<void>): Readings {
     timer = setTimeout(() => {
       void read().then(() => {
         const isAsked = performance.now() - askedAt < ASKED_FOR_MS;
-        if (!isClosed) readIn(isAsked ? READ_EVERY_MS : READ_UNASKED_EVERY_MS);
+        if (!isClosed) readIn(isAsked || urgent() ? READ_EVERY_MS : READ_UNASKED_EVERY_MS);
       });
     }, ms).unref();
   };

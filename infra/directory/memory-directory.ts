@@ -129,7 +129,7 @@ class FollowingDirectory implements DirectoryCopy {
     const { signal } = this.#ending;
     while (!this.#mayAnswer() && performance.now() < giveUpAt && !signal.aborted) {
       // A database that does not answer is as good as one that fails.
-      await within(WAIT_MS, this.#epoch.refresh(), 'late').catch(() => undefined);
+      await within(giveUpAt - performance.now(), this.#epoch.refresh(), 'late').catch(() => undefined);
       if (!this.#mayAnswer()) await this.#options.clock.sleep(CURRENT_POLL_MS, signal);
     }
     return this.#mayAnswer();

@@ -3,6 +3,7 @@ import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
+import { WakeSignal } from '../concurrency/wake-signal.ts';
 
 /** The limit of counted events; for a projection further behind, the count is a minimum. At each measurement they are read once more. */
 export const MOST_COUNTED = 100;
@@ -95,6 +96,7 @@ export class ProgressWatch {
   #models: readonly ModelLag[] = [];
   /** On the monotonic clock. */
   #measuredAtMs = 0;
+  readonly #wake = new WakeSignal();
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
@@ -109,13 +111,22 @@ export class ProgressWatch {
     await seen(this.#models);
   }
 
+  /** Measures at once and then every second, as this process leads no more. */
+  hurry(): void {
+    this.#wake.ring();
+  }
+
   /** Runs until the signal aborts. `leads`: whether this process leads every projection now. */
   async run(signal: AbortSignal, leads: () => boolean): Promise<void> {
-    const { clock, log } = this.#options;
+    const { log } = this.#options;
     let isKnown = true;
+    const stop = (): void => {
+      this.#wake.ring();
+    };
+    signal.addEventListener('abort', stop, { once: true });
     for (;;) {
       const isIdle = isKnown && leads() && this.#models.every(({ waiting }) => waiting.length === 0);
-      await clock.sleep(isIdle ? MEASURE_IDLE_EVERY_MS : MEASURE_EVERY_MS, signal);
+      await this.#wake.sleep(isIdle ? MEASURE_IDLE_EVERY_MS : MEASURE_EVERY_MS);
       if (signal.aborted) return;
       try {
         await this.measure();

@@ -192,6 +192,7 @@ class RunningProjector implements Projector {
       for (const end of ends) if (end.status === 'rejected') throw end.reason;
     } finally {
       this.#held.clear();
+      this.#progress.hurry();
     }
   }
 

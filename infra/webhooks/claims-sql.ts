@@ -52,9 +52,19 @@ const BUSY = `
 /** An endpoint whose organisation is none of these. */
 const isServed = (except: string): string => `(e.org_id = any(${except}::text[])) is not true`;
 
-/** $1 a moment. Nothing is due until then and not claimed, and there are no claims that could be of a run that died. */
-export const IS_QUIET = ({ due }: ModelTables): string => `
-  select not exists (select from ${due} d where d.due_at <= $1) and not exists (select from work.delivery_claim) as quiet`;
+/** An endpoint that may be called at `now`. */
+const isOpen = (now: string): string =>
+  `e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= ${now})`;
+
+/**
+ * $1 a moment, $2 expired before, $3 except organisations. Nothing may be sent until then, nothing has expired, and there are
+ * no claims, which could be of a run that died.
+ */
+export const IS_QUIET = ({ due, endpoints }: ModelTables): string => `
+  select not exists (select from work.delivery_claim)
+    and not exists (select from ${due} d where d.queued_at < $2)
+    and not exists (select from ${endpoints} e where ${isOpen('$1')} and ${isServed('$3')}
+      and exists (select from ${due} d where d.endpoint_id = e.id and d.due_at <= $1)) as quiet`;
 
 /** The parameters of `TAKE`. Endpoints that may be called, each with what is due and not claimed; oldest first. */
 const dueOf = ({ due, endpoints }: ModelTables): string => `
@@ -68,7 +78,7 @@ const dueOf = ({ due, endpoints }: ModelTables): string => `
         bool_or(has_failed) as has_failed
       from busy group by 1) b on b.endpoint_id = e.id
     left join (select org_id, count(*)::int as claims from busy where is_running group by 1) o on o.org_id = e.org_id
-    where e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $7)
+    where ${isOpen('$7')}
       and e.id <> all($11::text[]) and ${isServed('$13')}
   ) e cross join lateral (
     select d.id, d.endpoint_id, d.due_at, row_number() over (order by d.due_at, d.sequence) as nth
@@ -132,5 +142,4 @@ export const OLDEST_DUE = ({ due, endpoints }: ModelTables): string => `
     order by d.due_at, d.sequence limit 1
   ) d
   where c.projection = $1 and c.position >= p.highest
-    and e.status in ('active', 'failing') and (e.not_before is null or e.not_before <= $2)
-    and ${isServed('$4')}`;
+    and ${isOpen('$2')} and ${isServed('$4')}`;

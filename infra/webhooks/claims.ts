@@ -104,9 +104,13 @@ export class DeliveryClaims {
     return row?.oldest == null ? 0 : Math.max(0, (now.getTime() - row.oldest.getTime()) / 1_000);
   }
 
-  /** False when a pass may find something until then, beside what this run knows of. */
-  async isQuiet(until: Date): Promise<boolean> {
-    const [row] = await this.#options.sql.query<{ quiet: boolean }>(IS_QUIET(this.#tables), [until]);
+  /** False when a pass may find something until `now`, beside what this run knows of. */
+  async isQuiet({ now, expiredBefore, exceptOrganisations }: Allowed): Promise<boolean> {
+    const [row] = await this.#options.sql.query<{ quiet: boolean }>(IS_QUIET(this.#tables), [
+      now,
+      expiredBefore,
+      exceptOrganisations,
+    ]);
     return row?.quiet === true;
   }
 

@@ -106,7 +106,7 @@ export class DeliveryWorker {
   async #isIdle(withinMs: number): Promise<boolean> {
     const inHand = [this.#underWay, this.#recorded, this.#released, this.#failed];
     if (inHand.some(({ size }) => size > 0) || !this.#parts.ports.leases.isHeld(this.#lease)) return false;
-    return await this.#claims.isQuiet(new Date(this.#parts.ports.clock.now().getTime() + withinMs));
+    return await this.#claims.isQuiet(this.#allowed(withinMs));
   }
 
   /** Claims what is due and begins it. Throws `store_unavailable`. */
@@ -146,9 +146,10 @@ export class DeliveryWorker {
     }
   }
 
-  #allowed(): Allowed {
+  /** At this time from now. */
+  #allowed(inMs = 0): Allowed {
     const { clock, server, directory } = this.#parts.ports;
-    const now = clock.now();
+    const now = new Date(clock.now().getTime() + inMs);
     const expiredBefore = new Date(now.getTime() - server.webhookTimes.keptForMs);
     return { now, expiredBefore, exceptOrganisations: restorableOrgs(directory.state) };
   }
