@@ -70,7 +70,7 @@ interface SweeperParts {
   readonly clock: Clock;
   readonly log: Log;
   /** Absent for tasks that judge no rights. */
-  readonly directory?: Pick<Directory, 'isCurrent' | 'untilCurrent'>;
+  readonly directory?: Pick<Directory, 'untilCurrent'>;
   readonly metrics?: Pick<Metrics, 'taskSwept'>;
 }
 
@@ -200,7 +200,7 @@ export class SweeperRun {
     const { log, metrics, directory } = this.#parts;
     const startedAt = performance.now();
     // Nobody may have asked for a while. Without an answer the task itself says what it cannot judge.
-    if (directory?.isCurrent === false) await directory.untilCurrent();
+    await directory?.untilCurrent();
     const outcome = await this.#sweeper.settle(task).catch((error: unknown) => {
       const code = error instanceof GatewayError ? error.code : 'internal_error';
       const fields = {

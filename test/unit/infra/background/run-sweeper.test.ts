@@ -97,16 +97,16 @@ describe('SweeperRun', () => {
 
   it('begins no task before this process may judge rights, though nobody asked for long', async () => {
     const known: boolean[] = [];
+    let isCurrent = false;
     const directory = {
-      isCurrent: false,
       untilCurrent: async () => {
         await setImmediate();
-        directory.isCurrent = true;
+        isCurrent = true;
         return true;
       },
     };
     const settle = (): Promise<Outcome> => {
-      known.push(directory.isCurrent);
+      known.push(isCurrent);
       return Promise.resolve('settled');
     };
     const parts = { clock: new ManualClock(), log: silentLog, directory };
