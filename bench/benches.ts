@@ -7,6 +7,7 @@ import { measureList } from './b10-list.ts';
 import { measureQuery } from './b2-query.ts';
 import { measureActions, type OperationsJob } from './b3-actions.ts';
 import { measureEventStore } from './b4-event-store.ts';
+import { measureFloors } from './floor.ts';
 import { measureProjector } from './b5-projector.ts';
 import { measureWebhooks } from './b6-webhooks.ts';
 import { measureIdle } from './b7-idle.ts';
@@ -97,6 +98,13 @@ export const BENCHES: readonly Bench[] = [
     sizes: [ROUNDS],
     on: 'mail site',
     measure: measureRead,
+  },
+  {
+    name: 'floor',
+    title: 'the steps of an operation that cannot be left out',
+    sizes: [ROUNDS],
+    on: 'nothing',
+    measure: ([rounds = 0]) => measureFloors(rounds),
   },
   {
     name: 'b4',

@@ -14,11 +14,14 @@ import { post } from './rest.ts';
 /** Limit until the gateway lists messages that were appended directly on the server. */
 const LISTED_WITHIN_MS = 60_000;
 
+/** Where and as whom a client logs in. */
+export type MailAccount = DemoFacts['imap'];
+
 export interface MailSite {
   /** With the gateway's mailbox. */
   readonly facts: DemoFacts;
   /** The raw client's own mailbox. */
-  readonly raw: DemoFacts['imap'];
+  readonly raw: MailAccount;
   /** Where both submit mail; it sends its parent `accepted` at each final dot. */
   readonly sink: { readonly child: ChildProcess; readonly port: number };
 }
@@ -70,7 +73,7 @@ export async function withMessages<T>(
 }
 
 /** A client that is logged in and does nothing unasked. */
-export async function openRaw({ host, port, user, password }: DemoFacts['imap']): Promise<ImapFlow> {
+export async function openRaw({ host, port, user, password }: MailAccount): Promise<ImapFlow> {
   const raw = new ImapFlow({
     host,
     port,
@@ -84,7 +87,8 @@ export async function openRaw({ host, port, user, password }: DemoFacts['imap'])
   return raw;
 }
 
-const message = (word: string, index: number): string =>
+/** A message with a subject of its own. */
+export const message = (word: string, index: number): string =>
   [
     'From: Bench <bench@example.com>',
     'To: Demo <demo@example.com>',
