@@ -1,5 +1,5 @@
 /** The path of every call, from REST and MCP: access → parse → idempotency → handle → validate output. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import { authorize, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
 import type { Caller } from './access.ts';
@@ -163,7 +163,7 @@ function authorOf({ caller, request, client }: Invocation): Author {
 
 /** An MCP session as events name it: its id is a secret. */
 const sessionName = (mcpSessionId: string): string =>
-  createHash('sha256').update(`mcp-session\n${mcpSessionId}`).digest('base64url');
+  hash('sha256', `mcp-session\n${mcpSessionId}`, 'base64url');
 
 /** Statuses of refusals that are events, one each (`contract.md` 12). */
 const RECORDED_STATUSES: ReadonlySet<number> = new Set([403, 404, 409, 412, 422, 424]);

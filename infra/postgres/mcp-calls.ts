@@ -1,5 +1,5 @@
 /** The `McpCalls` port: calls of this process in memory, cancellations for other processes by NOTIFY. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CallName, McpCalls, OpenCall } from '../../commands/ports/mcp.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { listen } from './listen.ts';
@@ -21,28 +21,28 @@ export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
 
   constructor({ sql, ...options }: McpCallsOptions) {
     this.#sql = sql;
-    const onNotification = (key: string): void => {
-      this.#abort(key);
+    const onNotification = (told: string): void => {
+      for (const name of this.#open.keys()) if (hashOf(name) === told) this.#abort(name);
     };
     this.#listening = listen({ ...options, channel: CHANNEL, onNotification }, this.#ending.signal);
   }
 
   open(call: CallName): OpenCall {
-    const key = keyOf(call);
+    const name = nameOf(call);
     const controller = new AbortController();
-    this.#open.set(key, controller);
+    this.#open.set(name, controller);
     return {
       cancelled: controller.signal,
       [Symbol.dispose]: () => {
         // A client that reused the id has another call under it by now.
-        if (this.#open.get(key) === controller) this.#open.delete(key);
+        if (this.#open.get(name) === controller) this.#open.delete(name);
       },
     };
   }
 
   async cancel(call: CallName): Promise<void> {
-    const key = keyOf(call);
-    if (!this.#abort(key)) await this.#sql.query('select pg_notify($1, $2)', [CHANNEL, key]);
+    const name = nameOf(call);
+    if (!this.#abort(name)) await this.#sql.query('select pg_notify($1, $2)', [CHANNEL, hashOf(name)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -50,18 +50,17 @@ export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
     await this.#listening;
   }
 
-  #abort(key: string): boolean {
-    const controller = this.#open.get(key);
+  #abort(name: string): boolean {
+    const controller = this.#open.get(name);
     controller?.abort();
     return controller !== undefined;
   }
 }
 
+const nameOf = ({ sessionId, requestId }: CallName): string => `${sessionId}\n${JSON.stringify(requestId)}`;
+
 /**
  * Every process of the database receives the channel, so it carries a hash: a session id would give access to
  * the session.
  */
-const keyOf = ({ sessionId, requestId }: CallName): string =>
-  createHash('sha256')
-    .update(`${sessionId}\n${JSON.stringify(requestId)}`)
-    .digest('base64url');
+const hashOf = (name: string): string => hash('sha256', name, 'base64url');

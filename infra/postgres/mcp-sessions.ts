@@ -2,7 +2,7 @@
  * The `McpSessions` port on `vault.mcp_session`. Ids are stored as SHA-256: the table gives access to no
  * session.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import type { Clock, Log, Row, Sql } from '../../commands/ports/ports.ts';
@@ -43,8 +43,9 @@ const CREATE = `
     values ($1, $2, $3, $4, $5, $6, $7, $7))
   select id_sha256 from unused_longest`;
 
-const sha256 = (id: string): Buffer => createHash('sha256').update(id).digest();
-const keyOf = (hash: Buffer): string => hash.toString('base64');
+/** The SHA-256 of an id in Base64, in one call: it is needed for each request. */
+const keyOf = (id: string): string => hash('sha256', id, 'base64');
+const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64');
 
 /** Sessions with in-process copies, and a timer, ended by `close`, that deletes expired ones. */
 export class PostgresMcpSessions implements McpSessions {
@@ -69,7 +70,7 @@ export class PostgresMcpSessions implements McpSessions {
 
   async create(session: McpSession): Promise<void> {
     const ended = await this.#sql.query<{ id_sha256: Buffer }>(CREATE, [
-      sha256(session.id),
+      bytesOf(keyOf(session.id)),
       session.tokenId,
       session.orgId,
       session.principalId,
@@ -78,26 +79,26 @@ export class PostgresMcpSessions implements McpSessions {
       this.#clock.now(),
       SESSIONS_PER_TOKEN - 1,
     ]);
-    for (const row of ended) this.#copies.delete(keyOf(row.id_sha256));
+    for (const row of ended) this.#copies.delete(row.id_sha256.toString('base64'));
   }
 
   async find(id: string, maxAgeMs: number): Promise<McpSession | null> {
-    const hash = sha256(id);
+    const key = keyOf(id);
     const now = this.#clock.now().getTime();
     const elapsedMs = this.#clock.elapsedMs();
-    const copy = this.#copyOf(hash, elapsedMs - maxAgeMs) ?? (await this.#read(id, hash, elapsedMs));
+    const copy = this.#copyOf(key, elapsedMs - maxAgeMs) ?? (await this.#read(id, key, elapsedMs));
     // Expiry is decided here by comparison, whether or not the row is deleted yet.
     if (copy === null || copy.usedAt <= now - IDLE_MS) return null;
-    if (copy.usedAt <= now - MINUTE_MS) await this.#touch(hash, copy, now);
+    if (copy.usedAt <= now - MINUTE_MS) await this.#touch(key, copy, now);
     return copy.session;
   }
 
   async setAdvancedTools(id: string, enabled: boolean): Promise<void> {
-    const hash = sha256(id);
-    this.#copies.delete(keyOf(hash));
+    const key = keyOf(id);
+    this.#copies.delete(key);
     const rows = await this.#sql.query(
       'update vault.mcp_session set advanced_tools = $2 where id_sha256 = $1 returning true as done',
-      [hash, enabled],
+      [bytesOf(key), enabled],
     );
     if (rows.length === 0) {
       throw new GatewayError('session_not_found', 'The MCP session has ended; initialize again.');
@@ -105,9 +106,9 @@ export class PostgresMcpSessions implements McpSessions {
   }
 
   async end(id: string): Promise<void> {
-    const hash = sha256(id);
-    this.#copies.delete(keyOf(hash));
-    await this.#sql.query('delete from vault.mcp_session where id_sha256 = $1', [hash]);
+    const key = keyOf(id);
+    this.#copies.delete(key);
+    await this.#sql.query('delete from vault.mcp_session where id_sha256 = $1', [bytesOf(key)]);
   }
 
   /** Deletes expired sessions and returns their number. */
@@ -120,18 +121,18 @@ export class PostgresMcpSessions implements McpSessions {
     return rows.length;
   }
 
-  #copyOf(hash: Buffer, readAfter: number): Copy | null {
-    const copy = this.#copies.get(keyOf(hash));
+  #copyOf(key: string, readAfter: number): Copy | null {
+    const copy = this.#copies.get(key);
     return copy !== undefined && copy.readAt > readAfter ? copy : null;
   }
 
-  async #read(id: string, hash: Buffer, readAt: number): Promise<Copy | null> {
+  async #read(id: string, key: string, readAt: number): Promise<Copy | null> {
     const [row] = await this.#sql.query<SessionRow>(
       'select token_id, org_id, principal_id, revision, advanced_tools, used_at from vault.mcp_session where id_sha256 = $1',
-      [hash],
+      [bytesOf(key)],
     );
     if (row === undefined) {
-      this.#copies.delete(keyOf(hash));
+      this.#copies.delete(key);
       return null;
     }
     const session: McpSession = {
@@ -143,16 +144,16 @@ export class PostgresMcpSessions implements McpSessions {
       advancedTools: row.advanced_tools,
     };
     const copy: Copy = { session, usedAt: row.used_at.getTime(), readAt };
-    this.#copies.set(keyOf(hash), copy);
+    this.#copies.set(key, copy);
     return copy;
   }
 
-  async #touch(hash: Buffer, copy: Copy, now: number): Promise<void> {
+  async #touch(key: string, copy: Copy, now: number): Promise<void> {
     // Set before the statement, so that simultaneous calls do not all write.
     copy.usedAt = now;
     await this.#sql.query(
       'update vault.mcp_session set used_at = greatest(used_at, $2) where id_sha256 = $1',
-      [hash, new Date(now)],
+      [bytesOf(key), new Date(now)],
     );
   }
 }

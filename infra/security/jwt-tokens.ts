@@ -1,5 +1,5 @@
 /** The `Tokens` port: REST tokens, and ES256 access tokens (JWT, RFC 9068) under the vault's signing keys. */
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { z } from 'zod';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -70,11 +70,11 @@ export function createTokens({ baseUrl, signingKeys, clock }: TokensOptions): To
   };
 
   const claimsOf = (token: string): AccessTokenClaims => {
-    const hash = createHash('sha256').update(token).digest('base64');
-    const known = verified.get(hash);
+    const key = hash('sha256', token, 'base64');
+    const known = verified.get(key);
     if (known === undefined) {
       const claims = verify(token);
-      verified.set(hash, claims);
+      verified.set(key, claims);
       return claims;
     }
     if (known.expiresAt <= clock.now()) throw expired();
@@ -152,7 +152,7 @@ export function hashBearer(prefix: BearerPrefix, token: string): string | null {
   return found === prefix && secret !== undefined && sum === checksum(prefix, secret) ? sha256(token) : null;
 }
 
-const sha256 = (token: string): string => createHash('sha256').update(token).digest('hex');
+const sha256 = (token: string): string => hash('sha256', token, 'hex');
 const checksum = (prefix: BearerPrefix, secret: string): string =>
   base62(BigInt(crc32(prefix + secret)), CHECKSUM_LENGTH);
 
