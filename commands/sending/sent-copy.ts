@@ -83,6 +83,12 @@ const KNOWN_HABIT_FACTOR = 12;
 const waitsForCopyUntil = (sentAt: Date, habit: CopyHabit, ownCopyWithinMs: number): Date =>
   new Date(sentAt.getTime() + (habit === 'server' ? KNOWN_HABIT_FACTOR : 1) * ownCopyWithinMs);
 
+/** Until its time is over, only a server that is known to file copies is asked. */
+function nextOf({ clock, server }: Ports, habit: CopyHabit, sentAt: Date): 'wait' | 'look' | 'file' {
+  if (clock.now() >= waitsForCopyUntil(sentAt, habit, server.sendTimes.ownCopyWithinMs)) return 'file';
+  return habit === 'server' ? 'look' : 'wait';
+}
+
 export interface UnfiledCopy {
   readonly operationId: string;
   readonly orgId: string | null;
@@ -121,8 +127,10 @@ export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<
     const messageIds = await messageIdsOf(ports.personal, state);
     if (messageIds.length === 0) return true;
     const message = { send, messageIds, sentAt: new Date(send.sentAt) };
+    const now = nextOf(ports, habitOf(mailbox, unfiled.lastFiledBy), message.sentAt);
+    if (now === 'wait') return false;
     const copy = await ports.mail.withMailbox(mailbox.id, 'bulk', (mail) =>
-      findOrFile({ ports, mail, mailbox, lease }, unfiled, message),
+      findOrFile({ ports, mail, mailbox, lease }, { operationId, now }, message),
     );
     if (copy === null) return false;
     await record(ports, unfiled, mailbox, copy);
@@ -139,14 +147,14 @@ interface Desk {
   readonly lease: HeldLease;
 }
 
-async function findOrFile(desk: Desk, unfiled: UnfiledCopy, message: SentMessage): Promise<Copy | null> {
-  const { ports, mail, mailbox } = desk;
-  const found = await findSentCopy(mail, mailbox, message.messageIds);
+async function findOrFile(
+  desk: Desk,
+  { operationId, now }: { readonly operationId: string; readonly now: 'look' | 'file' },
+  message: SentMessage,
+): Promise<Copy | null> {
+  const found = await findSentCopy(desk.mail, desk.mailbox, message.messageIds);
   if (found) return { filedBy: 'server', place: found };
-  const habit = habitOf(mailbox, unfiled.lastFiledBy);
-  const until = waitsForCopyUntil(message.sentAt, habit, ports.server.sendTimes.ownCopyWithinMs);
-  if (ports.clock.now() < until) return null;
-  return { filedBy: 'gateway', place: await file(desk, unfiled.operationId, message) };
+  return now === 'look' ? null : { filedBy: 'gateway', place: await file(desk, operationId, message) };
 }
 
 /** The arrival is announced before the append, so that the copy is not reported as new mail. */

@@ -85,6 +85,8 @@ export class SweeperRun {
   #running: AbortSignal | null = null;
   /** Due tasks may remain for lack of room. */
   #hasMore = false;
+  /** `find` may have left out tasks of a mailbox that has no room. */
+  #isFull = false;
   #caughtUpAt: number;
   #toldAt = -Infinity;
 
@@ -138,6 +140,7 @@ export class SweeperRun {
     for (const task of found) if (this.#hasRoomFor(task)) this.#begin(task);
     this.#hasMore =
       found.length >= limit || found.some((task) => !this.#underWay.has(this.#sweeper.keyOf(task)));
+    this.#isFull = found.some((task) => !this.#hasRoomInMailbox(task));
     if (!this.#hasMore) this.#caughtUpAt = clock.elapsedMs();
   }
 
@@ -162,8 +165,11 @@ export class SweeperRun {
   }
 
   #hasRoomFor(task: unknown): boolean {
-    const { atOnce, ofOneMailbox = Infinity } = this.#sweeper;
-    if (this.#underWay.size >= atOnce) return false;
+    return this.#underWay.size < this.#sweeper.atOnce && this.#hasRoomInMailbox(task);
+  }
+
+  #hasRoomInMailbox(task: unknown): boolean {
+    const { ofOneMailbox = Infinity } = this.#sweeper;
     const mailboxId = this.#sweeper.mailboxOf?.(task);
     if (mailboxId === undefined) return true;
     return (
@@ -181,8 +187,7 @@ export class SweeperRun {
         // The read model may show it as due for a moment.
         this.#backoff.postpone(key, this.#sweeper.everyMs / 2);
       }
-      // `find` may have left out tasks of its mailbox.
-      if (this.#hasMore || this.#sweeper.ofOneMailbox !== undefined) this.#wake.ring();
+      if (this.#hasMore || this.#isFull) this.#wake.ring();
     });
     this.#underWay.set(key, { mailboxId: this.#sweeper.mailboxOf?.(task), ended });
   }

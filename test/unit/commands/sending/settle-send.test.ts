@@ -260,6 +260,24 @@ describe('fileSentCopy', () => {
     expect(inSent(rig).map(({ flags }) => [...flags])).to.deep.equal([['\\Seen']]);
   });
 
+  it('asks the mail server early only when that filed the last copy', async () => {
+    const rig = new SendRig();
+    const id = await sent(rig);
+    const { mail } = rig.ports;
+    let asked = 0;
+    const withMailbox: typeof mail.withMailbox = (...work) => {
+      asked += 1;
+      return mail.withMailbox(...work);
+    };
+    const askedBy = async (lastFiledBy: CopyHabit): Promise<number> => {
+      asked = 0;
+      const unfiled = { operationId: rig.operationId('key-1'), orgId: 'org_1', draftId: id, lastFiledBy };
+      await fileSentCopy({ ...rig.ports, mail: { ...mail, withMailbox } }, unfiled);
+      return asked;
+    };
+    expect([await askedBy(null), await askedBy('gateway'), await askedBy('server')]).to.deep.equal([0, 0, 1]);
+  });
+
   it('waits for the server also when the gateway filed the last copy', async () => {
     const rig = new SendRig();
     const id = await sent(rig);
