@@ -45,6 +45,8 @@ interface Candidate extends OwnMove {
   readonly to: number;
   /** Ids of its two changes. */
   readonly echoes: readonly string[];
+  /** A look was first with the arrival: the message only leaves its source. */
+  readonly hasArrived: boolean;
 }
 
 /**
@@ -58,18 +60,19 @@ export function planOwnMoves(
   locators: Pick<Locators, 'openMessage'>,
 ): OwnMovesPlan {
   const candidates = candidatesIn(changes, folders, locators);
+  const explained = new Set(candidates.flatMap(({ echoes }) => echoes));
   const clear = new Set(
-    folders.filter((folder) => isClear(folder, changes, candidates)).map(({ number }) => number),
+    folders.filter((folder) => isClear(folder, changes, explained)).map(({ number }) => number),
   );
   for (let size = -1; size !== clear.size;) {
     ({ size } = clear);
-    for (const { from, to } of candidates) if (!clear.has(from)) clear.delete(to);
+    for (const { from, to, hasArrived } of candidates) if (!clear.has(from) && !hasArrived) clear.delete(to);
   }
   const all = [...folders.map(({ number }) => number), ...changes.map(({ change }) => change.folder)];
   return {
     moves: candidates
       .filter(({ from }) => clear.has(from))
-      .map((move) => (clear.has(move.to) ? move : { ...move, to: null })),
+      .map((move) => (clear.has(move.to) && !move.hasArrived ? move : { ...move, to: null })),
     unclear: new Set(all.filter((number) => !clear.has(number))),
   };
 }
@@ -77,7 +80,7 @@ export function planOwnMoves(
 function isClear(
   { number, uidValidity, uidNext, invalidations, trusted, isFollowed }: SettledFolder,
   changes: readonly SettledChange[],
-  candidates: readonly Candidate[],
+  explained: ReadonlySet<string>,
 ): boolean {
   const own = changes.filter(({ change }) => change.folder === number);
   const settled = new Set(own.map(({ expectation }) => expectation)).size;
@@ -88,9 +91,7 @@ function isClear(
     .sort((a, b) => a - b);
   return (
     own.every(
-      ({ id, change, isTaken }) =>
-        change.uidValidity === uidValidity &&
-        (isTaken || candidates.some(({ echoes }) => echoes.includes(id))),
+      ({ id, change, isTaken }) => change.uidValidity === uidValidity && (isTaken || explained.has(id)),
     ) && arrived.every((uid, index) => uid === uidNext + index)
   );
 }
@@ -102,22 +103,26 @@ function candidatesIn(
   { openMessage }: Pick<Locators, 'openMessage'>,
 ): readonly Candidate[] {
   const validities = new Map(folders.map(({ number, uidValidity }) => [number, uidValidity]));
-  return changes.flatMap(({ id, expectation, operationId, change: arrival }): Candidate[] => {
+  const departures = new Map(
+    changes.flatMap((each) => {
+      const { expectation, change } = each;
+      return change.kind === 'leaves' && change.moved ? [[placeOf(expectation, change), each] as const] : [];
+    }),
+  );
+  return changes.flatMap(({ id, expectation, operationId, change: arrival, isTaken }): Candidate[] => {
     if (arrival.kind !== 'arrives' || arrival.previousId === null || arrival.uid === null) return [];
     const place = openMessage(arrival.previousId);
     if (place === null || operationId === null) return [];
     const { folderNumber: from, uid, uidValidity } = place;
-    const left = changes.find(
-      ({ change, ...other }) =>
-        other.expectation === expectation &&
-        change.kind === 'leaves' &&
-        change.moved &&
-        change.folder === from &&
-        change.uid === uid &&
-        change.uidValidity === uidValidity,
-    );
+    const left = departures.get(placeOf(expectation, { folder: from, uid, uidValidity }));
     if (!left?.flags || uidValidity !== validities.get(from)) return [];
     const { folder: to, uid: newUid } = arrival;
-    return [{ from, uid, to, newUid, flags: left.flags, echoes: [left.id, id] }];
+    const echoes = [left.id, id];
+    return [{ from, uid, to, newUid, flags: left.flags, echoes, hasArrived: isTaken }];
   });
 }
+
+type Place = Readonly<Record<'folder' | 'uidValidity' | 'uid', number>>;
+
+const placeOf = (expectation: string, { folder, uidValidity, uid }: Place): string =>
+  [expectation, folder, uidValidity, uid].join('/');
