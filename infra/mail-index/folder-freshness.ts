@@ -63,9 +63,11 @@ export class FolderFreshness {
 /** A mirror that is ahead of the poll was true at a later time. */
 export function isTrueOf(state: FolderState, counts: FolderCounts | null): boolean {
   if (counts?.uidValidity !== state.uidValidity) return false;
-  if (state.uidNext !== counts.uidNext) return state.uidNext > counts.uidNext;
   const { highestModseq: ours } = state;
   const { highestModseq: theirs } = counts;
+  // Own moves put UIDNEXT ahead without what others changed.
+  if (ours !== null && theirs !== null && ours < theirs) return false;
+  if (state.uidNext !== counts.uidNext) return state.uidNext > counts.uidNext;
   if (ours !== null && theirs !== null && ours !== theirs) return ours > theirs;
   return state.messages === counts.messages;
 }
