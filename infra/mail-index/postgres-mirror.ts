@@ -249,7 +249,12 @@ export class PostgresMailIndex implements MailIndex {
 
   async analyze(): Promise<void> {
     const grown = await this.#sql.query<{ name: string }>(GROWN);
-    for (const { name } of grown) await this.#sql.query(`analyze ${name}`);
+    for (const { name } of grown)
+      await this.#sql.transaction(async (sql) => {
+        // Behind a VACUUM of the table it would wait for as long as that takes.
+        await sql.query("set local lock_timeout = '1s'");
+        await sql.query(`analyze ${name}`);
+      });
   }
 
   async erase(mailboxNumber: number): Promise<void> {

@@ -156,12 +156,20 @@ export class BackgroundSync {
       if (mirror.indexedFrom > 1) return (...on) => this.#scan(folder, ...on);
     }
     if (!this.#isComplete && all.length > 0) {
-      await sync.index.analyze();
       await onComplete();
       this.#isComplete = true;
+      this.#analyze();
     }
     const due = all.find(({ number }) => this.#isDue(number));
     return due === undefined ? null : (connection) => this.#compare(connection, due);
+  }
+
+  /** Not awaited: it only makes queries faster. The next process that completes the mailbox tries again. */
+  #analyze(): void {
+    const { index, ports, mailboxId } = this.#options.sync;
+    index.analyze().catch((error: unknown) => {
+      ports.log.warn('mailbox sync: tables not analyzed', { mailbox_id: mailboxId, error: String(error) });
+    });
   }
 
   /** Assigns the messages of a folder mirrored by an earlier version to their threads, in steps. */
