@@ -28,11 +28,13 @@ const SETTLED_WITHIN_MS = 500;
 /** A poll of a few changes takes no longer; settled changes wait for its end. */
 const LOOKED_WITHIN_MS = 1_000;
 
-/** Of messages that left: the server may still report them. */
+/** Of messages that left, which the server may still report; and of those that it reported. */
 const MOST_LEFT = 1_000;
 
 /** An interrupted append of more events than these would not be found whole (`replay-feed-tail.ts`). */
 const MOST_FACTS = 8;
+/** More changes are more events; each move has two. */
+const MOST_SETTLED = 2 * MOST_FACTS * MAX_CHANGES;
 
 const SETTLED = {
   name: 'own_moves_settled',
@@ -102,9 +104,12 @@ export class OwnMoves {
     return this.#settled.size > 0;
   }
 
-  /** The server reported only that this message of INBOX is gone: maybe an own move took it. */
-  noteVanished(uid: number): void {
+  /** The server reported only that this message of INBOX is gone. False where so many are gone that no own moves explain it. */
+  noteVanished(uid: number): boolean {
     this.#vanished.set(uid, performance.now());
+    if (this.#vanished.size <= MOST_LEFT) return true;
+    this.#vanished.clear();
+    return false;
   }
 
   /** A look covers them. */
@@ -151,6 +156,7 @@ export class OwnMoves {
   async #takeSettled(folders: readonly number[]): Promise<readonly number[]> {
     const { mailboxId, mailboxNumber, ports, unfinished } = this.#sync;
     const rows = await ports.sql.query<SettledRow>(SETTLED, [mailboxId, mailboxNumber, folders]);
+    if (rows.length > MOST_SETTLED) return folders;
     const known = foldersOf(rows, unfinished);
     const changes = rows.flatMap(changeOf);
     const { moves, unclear } = planOwnMoves(known, changes, ports.locators);
