@@ -204,7 +204,7 @@ export class SweeperRun {
     const { name: sweeper } = this.#sweeper;
     const { log, metrics, directory } = this.#parts;
     const startedAt = performance.now();
-    // Nobody may have asked for a while. Without an answer the task itself says what it cannot judge.
+    // The directory may be outdated after a silence. Where it stays so, the task refuses what it cannot judge.
     await directory?.untilCurrent();
     const outcome = await this.#sweeper.settle(task).catch((error: unknown) => {
       const code = error instanceof GatewayError ? error.code : 'internal_error';

@@ -95,7 +95,7 @@ describe('SweeperRun', () => {
     await ended;
   });
 
-  it('begins no task before this process may judge rights, though nobody asked for long', async () => {
+  it('begins a task only when the directory is current, also after a long silence', async () => {
     const known: boolean[] = [];
     let isCurrent = false;
     const directory = {

@@ -117,7 +117,7 @@ describe('planOwnMoves', () => {
     });
   }
 
-  it('only takes the message from its folder when a look has found it in the new one', () => {
+  it('takes the message from its folder and no more when a poll has found it in the new one', () => {
     const changes = moved('a', [ARCHIVE, 5], [INBOX, 99]).map((each) => ({
       ...each,
       isTaken: each.change.kind === 'arrives',
