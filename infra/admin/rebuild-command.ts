@@ -47,7 +47,7 @@ export async function rebuildCommand(
 
 /**
  * A rebuild of the audit trail is an audit: every trail is compared with all its checkpoints. Throws one sentence when one
- * differs; a running gateway then verifies too, and tells the log.
+ * differs; the gateway then verifies as soon as it runs, whenever it did last, tells the log, and signs no more.
  */
 async function verifiedTrails(parts: RebuildParts, signal: AbortSignal): Promise<string> {
   const trails = await verifyLog(parts, signal);
@@ -55,7 +55,9 @@ async function verifiedTrails(parts: RebuildParts, signal: AbortSignal): Promise
     difference === null ? [] : [`${trail} (${difference.reason} at ${String(difference.size)})`],
   );
   if (wrong.length === 0) return `All ${String(trails.size)} trails agree with their checkpoints.`;
-  await parts.sql.query('update vault.audit_verification set asked_at = now()');
+  await parts.sql.query(
+    `update vault.audit_verification set asked_at = now(), started_at = least(started_at, now() - interval '2 hours')`,
+  );
   throw new Error(
     `The read model is rebuilt, and these trails are not what was signed: ${wrong.join(', ')}. See docs/audit-proof.md.`,
   );

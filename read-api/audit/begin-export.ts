@@ -26,8 +26,6 @@ export interface BegunExport {
   readonly terms: Omit<ExportTerms, 'version'>;
   /** The lines of the next parts; null = there are none. */
   readonly next: SeqRange | null;
-  /** Lines for which a filter on mailbox or approval cannot be proven: they name neither. */
-  readonly undecidable: number;
 }
 
 /** Seconds until the lines of the newest events are in the read model, before the caller has to ask again. */
@@ -79,7 +77,6 @@ export async function exportAt(
       ...{ from: times.from ?? null, to: times.to ?? null, ...formOf(wanted) },
     },
     next: part.next,
-    undecidable: asksOlder(mode, filter) ? await countOlder(sql, trail, part.range) : 0,
   };
 }
 
@@ -91,9 +88,14 @@ const formOf = ({
   disclose,
 });
 
-/** Older lines name neither mailbox nor approval. */
-const asksOlder = (mode: FileMode | null, filter: FileFilter | null): boolean =>
-  mode !== null && (filter?.mailbox_id ?? filter?.approval_id) !== undefined;
+/** Lines for which a filter on mailbox or approval cannot be proven: older ones name neither. */
+export async function undecidableOf(
+  sql: Sql,
+  { trail, from_seq: from, to_seq: to, mode, filter }: ExportTerms,
+): Promise<number> {
+  const isAsked = mode !== null && (filter?.mailbox_id ?? filter?.approval_id) !== undefined;
+  return isAsked ? await countOlder(sql, trail, { from, to }) : 0;
+}
 
 function filterOf(wanted: WantedExport): FileFilter | null {
   const named = [...PUBLIC_FILTERS, ...DERIVED_FILTERS].flatMap((name) =>

@@ -23,7 +23,7 @@ import { audit } from '../../projections/audit.ts';
 import { countErasedIn } from '../../projections/erasure-records.ts';
 import { checkpointKey } from '../../projections/projection.ts';
 import { AuditOutcomeField, maySeeData } from './audit-line.ts';
-import { badInput, beginExport, type BegunExport, linesUpTo } from './begin-export.ts';
+import { badInput, beginExport, type BegunExport, linesUpTo, undecidableOf } from './begin-export.ts';
 import { countedSeals } from './counted-seals.ts';
 import { differs, exportBytes, linesOf } from './export-bytes.ts';
 import type { LineReader } from './export-plan.ts';
@@ -180,19 +180,13 @@ const readerOf = (context: Context, { disclose }: ExportTerms): LineReader => {
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What the caller should know before the file is there. */
-export function headersOf(
-  { next, undecidable }: Pick<BegunExport, 'next' | 'undecidable'>,
-  input: Input,
-): Headers {
+/** Where the lines are that did not fit. */
+export function headersOf({ next }: Pick<BegunExport, 'next'>, input: Input): Headers {
   const query = Object.entries({ ...input, from_seq: next?.from, to_seq: next?.to }).map(
     ([field, value]): [string, string] => [field, String(value)],
   );
   const link = `</api/v1/audit/export?${new URLSearchParams(query).toString()}>; rel="next"`;
-  return {
-    ...(next === null ? {} : { Link: link }),
-    ...(undecidable === 0 ? {} : { 'Audit-Lines-Undecidable': String(undecidable) }),
-  };
+  return next === null ? {} : { Link: link };
 }
 
 /** Of files that were read to their end: the bytes they have. */
@@ -202,6 +196,7 @@ async function answerOf(context: Context, exportId: string, recorded: RecordedEx
   const { sql } = context.ports;
   const { terms } = recorded;
   const reader = readerOf(context, terms);
+  const undecidable = await undecidableOf(sql, terms);
   async function* bytes(from: number, gone?: AbortSignal): AsyncGenerator<Buffer> {
     let length = 0;
     for await (const piece of exportBytes(sql, recorded, reader)) {
@@ -222,6 +217,7 @@ async function answerOf(context: Context, exportId: string, recorded: RecordedEx
       'Audit-Export-Size': String(terms.size),
       'Audit-Lines-Total': String(await linesOf(sql, terms)),
       ...(terms.mode === null ? {} : { 'Audit-Export-Mode': terms.mode }),
+      ...(undecidable === 0 ? {} : { 'Audit-Lines-Undecidable': String(undecidable) }),
     },
     length: async (gone) => {
       const known = lengths.get(exportId);

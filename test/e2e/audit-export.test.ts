@@ -219,6 +219,36 @@ describe('an export of the audit trail', function () {
     expect(closed.text, 'sealed texts').to.match(/"\/data\/name[^"]*"/);
   });
 
+  it(`says how many older lines its filter cannot decide, also when it goes on ${verifies('contract:12:export-older', 'contract:12:export-resume')}`, async () => {
+    const { events, ids, readModels } = gateway.gateway.ports;
+    const { orgId } = gateway.tokens;
+    const actor = { type: 'person', id: owner.userId, token_id: null, session_id: owner.sessionId };
+    // As they were stored before lines had a salt and named their mailbox.
+    for (const stream of ['mailbox-mbx_old', 'mailbox-mbx_older']) {
+      const metadata = {
+        ...{ v: 1, org_id: orgId, actor, surface: 'rest', request_id: 'req_1', $correlationId: 'req_1' },
+        ...{ $causationId: 'req_1', occurred_at: new Date().toISOString() },
+      };
+      await events.append(stream, 'no-stream', [
+        { id: ids.newUuid(), type: 'MailboxPaused', data: {}, metadata },
+      ]);
+    }
+    expect(await readModels.waitFor(await events.headPosition(), 20_000)).to.equal(true);
+    for (const filter of ['mailbox_id=mbx_1', 'approval_id=chk_1', 'mailbox_id=mbx_1&mode=sparse']) {
+      const begun = await get(filter);
+      expect([begun.status, begun.headers.get('audit-lines-undecidable')], filter).to.deep.equal([200, '2']);
+      const id = begun.headers.get('audit-export-id') ?? '';
+      const rest = await get(`export_id=${id}`, auditor, { range: 'bytes=100-' });
+      expect([rest.status, rest.headers.get('audit-lines-undecidable')], filter).to.deep.equal([206, '2']);
+      const [exit, code] = await verdict(begun);
+      expect([exit, code], filter).to.deep.equal(
+        filter.includes('sparse') ? [0, null] : [3, 'filter_older_lines'],
+      );
+    }
+    for (const other of ['', 'type=AgentCreated', 'format=csv&mailbox_id=mbx_1', 'mailbox_id=mbx_1&to_seq=5'])
+      expect((await get(other)).headers.get('audit-lines-undecidable'), other).to.equal(null);
+  });
+
   it('is proven while the trail grows', async () => {
     const writing = Array.from({ length: 20 }, (_, n) =>
       owner.rest('POST', '/agents', { name: `N${String(n)}` }),

@@ -3,7 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { cases } from '../../support/audit/cases.ts';
-import { asProgram, forEachCase, forEachCaseInPython } from '../../support/audit/for-each-case.ts';
+import { flippable } from '../../support/audit/flipped.ts';
+import {
+  asProgram,
+  forEachCase,
+  forEachCaseInPython,
+  provenWithFlipsInPython,
+} from '../../support/audit/for-each-case.ts';
 import { largeCase } from '../../support/audit/good-cases.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -17,8 +23,22 @@ function hasPython(): boolean {
   }
 }
 
+function needsPython(test: Mocha.Context): void {
+  if (hasPython()) return;
+  if (process.env['CI'] === '1') throw new Error('Python 3 is missing.');
+  test.skip();
+}
+
 describe('audit files', function () {
   this.timeout(600_000);
+
+  it('are altered in each of the 51 ways that the cases are numbered by', () => {
+    const numbers = new Set(
+      cases.map(({ name }) => name.slice(0, 2)).filter((start) => /^\d\d$/.test(start)),
+    );
+    const all = Array.from({ length: 51 }, (_, n) => String(n + 1).padStart(2, '0'));
+    expect([...numbers].toSorted()).to.deep.equal(all);
+  });
 
   it('are verified by the program of the gateway', async () => {
     const program = asProgram([process.execPath, join(ROOT, 'infra/console/verify-audit.mjs')]);
@@ -26,12 +46,16 @@ describe('audit files', function () {
   });
 
   it('are verified by a second program, in Python', async function () {
-    if (!hasPython()) {
-      if (process.env['CI'] === '1') throw new Error('Python 3 is missing.');
-      return this.skip();
-    }
+    needsPython(this);
     expect(await forEachCaseInPython(cases)).to.deep.equal([]);
     const some = cases.filter(({ exit }, index) => cases.findIndex((one) => one.exit === exit) === index);
     expect(await forEachCase(asProgram(PYTHON), some)).to.deep.equal([]);
+  });
+
+  it('are not proven by the program in Python either when a bit of any byte was flipped', async function () {
+    needsPython(this);
+    const files = flippable.map(({ name, file }) => ({ name, file, exit: 0, code: null }) as const);
+    expect(await forEachCaseInPython(files)).to.deep.equal([]);
+    expect(await provenWithFlipsInPython(files)).to.equal('');
   });
 });

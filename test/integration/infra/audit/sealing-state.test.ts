@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { StoredEvent } from '../../../../commands/values/event.ts';
 import { auditCommand } from '../../../../infra/admin/audit-command.ts';
 import { SealMemory } from '../../../../infra/audit/seal-memory.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -85,5 +86,27 @@ describe('the state of sealing', () => {
     expect(await world.sizes()).to.deep.equal([3, 5]);
     expect(await world.told()).to.deep.equal(['AuditCheckpointSealed', 'AuditCheckpointSealed']);
     expect((await memory.watch(NAME)).events).to.equal(5);
+  });
+
+  it('is broken when a copied log is shorter than what was signed', async () => {
+    await world.happens(1, 'org_b');
+    await world.seal();
+    await world.sealer().round();
+    // The copy lacks the last event of the trail and what came after it there.
+    const all = world.rig.events.all as StoredEvent[];
+    const lacking = all.filter(({ streamName, revision }) => streamName.endsWith(ORG) && revision !== 0n);
+    const [, last] = lacking;
+    const kept = all.filter((event) => event !== last && event.streamName !== `auditSeal-${ORG}`);
+    all.splice(0, all.length, ...kept);
+    const memory = new SealMemory(world.rig.sql, world.masterKey);
+    const watch = await memory.watch(NAME);
+    await memory.move(watch, { ...watch, position: watch.position - 1n }, []);
+    const signed = await world.notes();
+    await world.sealer().round();
+    world.clock.advance(3_600_000);
+    await world.sealer().round();
+    expect((await world.told()).at(-1)).to.equal('AuditSealBroken log_is_shorter');
+    expect(await world.notes()).to.deep.equal(signed);
+    expect(await world.sealer().state()).to.equal('broken');
   });
 });

@@ -13,6 +13,7 @@ import {
   trashMessages,
 } from '../../../../commands/messages/act-on-messages.ts';
 import type { HoldTarget, LegalHoldEntry } from '../../../../commands/ports/legal-holds.ts';
+import type { AccessEntry, Ports } from '../../../../commands/ports/ports.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { holdOn } from '../../../support/fakes/directory-holding.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -22,6 +23,17 @@ import { SendRig } from '../../../support/worlds/send-rig.ts';
 
 const holdsOf = ({ ports }: Pick<ApprovalRig, 'ports'>): Map<string, LegalHoldEntry> =>
   ports.directory.state.legalHolds as Map<string, LegalHoldEntry>;
+/** The lines of refusals from now on: what was called, and why it was refused. */
+function refusalsIn({ accessLog }: Pick<Ports, 'accessLog'>): readonly unknown[] {
+  const refusals: unknown[] = [];
+  Object.assign(accessLog, {
+    record: ({ type, data }: AccessEntry) => {
+      if (type === 'RequestRefused') refusals.push([data['capability'], data['code']]);
+      return Promise.resolve();
+    },
+  });
+  return refusals;
+}
 const HELD = holdOn('hld_1', { type: 'mailbox', id: 'mbx_0' });
 
 describe('mail under a legal hold', () => {
@@ -116,8 +128,13 @@ describe('mail under a legal hold', () => {
       hold();
       await approve();
       const before = await rig.typesOf(reply);
+      const refusals = refusalsIn(rig.ports);
       expect(await rejection(commit('key'))).to.include({ code: 'legal_hold' });
       expect(await rejection(commit('key'))).to.include({ code: 'legal_hold' });
+      expect(refusals, 'each is a line').to.deep.equal([
+        ['approval_commit', 'legal_hold'],
+        ['approval_commit', 'legal_hold'],
+      ]);
       expect(await rig.typesOf(reply)).to.deep.equal(before);
       expect(rig.mailbox.commands).to.deep.equal([]);
       holdsOf(rig).set('hld_1', { ...HELD, state: 'released' });
@@ -183,8 +200,10 @@ describe('a draft under a legal hold', () => {
       const named = { id, ...target, draftId: id };
       const holds = rig.ports.directory.state.legalHolds as Map<string, LegalHoldEntry>;
       holds.set('hld_1', holdOn('hld_1', named));
+      const refusals = refusalsIn(rig.ports);
       const discard = () => rig.invoke(discardDraftCapability, { draft_id: id }, null);
       expect(await rejection(discard()), target.type).to.include({ code: 'legal_hold' });
+      expect(refusals, 'it is a line').to.deep.equal([['discard_draft', 'legal_hold']]);
       expect((await rig.draft(id)).status).to.equal('open');
       holds.clear();
       await discard();
