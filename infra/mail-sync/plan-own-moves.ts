@@ -29,7 +29,7 @@ export interface SettledChange {
   readonly flags: readonly string[] | null;
 }
 
-/** `to` is null where the message arrives in a folder that is looked at. */
+/** `to` is null where the message is in the mirror of its new folder already, or a poll brings it there. */
 export interface OwnMove extends Omit<MovedMessage, 'to'> {
   readonly to: number | null;
   readonly flags: readonly string[];
@@ -43,6 +43,8 @@ export interface OwnMovesPlan {
 
 interface Candidate extends OwnMove {
   readonly to: number;
+  /** A poll was first at its new place. */
+  readonly isArrived: boolean;
   /** Ids of its two changes. */
   readonly echoes: readonly string[];
 }
@@ -50,7 +52,7 @@ interface Candidate extends OwnMove {
 /**
  * A folder is clear when every settled change in it is in the mirror or belongs to a move that the server reported with its
  * new place, nothing else invalidated its mirror, and no UID between the known and the arrived ones is unknown. A message
- * arrives with what the mirror of its source has, so that has to be clear too.
+ * arrives with what the mirror of its source has, so that has to be clear too; not where a poll saw it arrive.
  */
 export function planOwnMoves(
   folders: readonly SettledFolder[],
@@ -63,13 +65,13 @@ export function planOwnMoves(
   );
   for (let size = -1; size !== clear.size;) {
     ({ size } = clear);
-    for (const { from, to } of candidates) if (!clear.has(from)) clear.delete(to);
+    for (const { from, to, isArrived } of candidates) if (!isArrived && !clear.has(from)) clear.delete(to);
   }
   const all = [...folders.map(({ number }) => number), ...changes.map(({ change }) => change.folder)];
   return {
     moves: candidates
       .filter(({ from }) => clear.has(from))
-      .map((move) => (clear.has(move.to) ? move : { ...move, to: null })),
+      .map(({ isArrived, ...move }) => (clear.has(move.to) && !isArrived ? move : { ...move, to: null })),
     unclear: new Set(all.filter((number) => !clear.has(number))),
   };
 }
@@ -102,7 +104,7 @@ function candidatesIn(
   { openMessage }: Pick<Locators, 'openMessage'>,
 ): readonly Candidate[] {
   const validities = new Map(folders.map(({ number, uidValidity }) => [number, uidValidity]));
-  return changes.flatMap(({ id, expectation, operationId, change: arrival }): Candidate[] => {
+  return changes.flatMap(({ id, expectation, operationId, isTaken, change: arrival }): Candidate[] => {
     if (arrival.kind !== 'arrives' || arrival.previousId === null || arrival.uid === null) return [];
     const place = openMessage(arrival.previousId);
     if (place === null || operationId === null) return [];
@@ -118,6 +120,6 @@ function candidatesIn(
     );
     if (!left?.flags || uidValidity !== validities.get(from)) return [];
     const { folder: to, uid: newUid } = arrival;
-    return [{ from, uid, to, newUid, flags: left.flags, echoes: [left.id, id] }];
+    return [{ from, uid, to, newUid, flags: left.flags, isArrived: isTaken, echoes: [left.id, id] }];
   });
 }

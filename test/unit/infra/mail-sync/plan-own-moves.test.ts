@@ -126,6 +126,14 @@ describe('planOwnMoves', () => {
     expect(planned(folders, open)).to.deep.equal({ moves: [], unclear: [ARCHIVE] });
   });
 
+  it('only takes the message from its folder where a poll saw it arrive', () => {
+    const seen = archived.map((change) => ({ ...change, isTaken: change.change.kind === 'arrives' }));
+    const once = { moves: [[5, null]], unclear: [] };
+    expect(planned([folder(INBOX), folder(ARCHIVE, { uidNext: 201 })], seen)).to.deep.equal(once);
+    const folders = [folder(INBOX, { isFollowed: false }), folder(ARCHIVE, { uidNext: 201 })];
+    expect(planned(folders, seen)).to.deep.equal({ moves: [], unclear: [INBOX] });
+  });
+
   it('leaves a folder to a look in which flags were changed, and those that its messages arrive in', () => {
     const flags = {
       id: 'c',
