@@ -174,8 +174,7 @@ export class MailboxWatch {
       (vanished) => {
         const listenedMs = performance.now() - this.#listenedAt;
         if (connection.isListening) verdicts.reportedUnasked(server, sync.mailboxId, listenedMs);
-        if (vanished === null) this.#inboxReported = true;
-        else this.#ownMoves.noteVanished(vanished);
+        if (vanished === null || !this.#ownMoves.noteVanished(vanished)) this.#inboxReported = true;
         wake.ring();
       },
       () => {

@@ -28,8 +28,8 @@ const SETTLED_WITHIN_MS = 500;
 /** A poll of a few changes takes no longer; settled changes wait for its end. */
 const LOOKED_WITHIN_MS = 1_000;
 
-/** Of messages that left: the server may still report them. */
-const MOST_LEFT = 1_000;
+/** Of messages that left, which the server may still report, and of those that it reported gone. */
+const MOST_KEPT = 1_000;
 
 /** An interrupted append of more events than these would not be found whole (`replay-feed-tail.ts`). */
 const MOST_FACTS = 8;
@@ -102,9 +102,15 @@ export class OwnMoves {
     return this.#settled.size > 0;
   }
 
-  /** The server reported only that this message of INBOX is gone: maybe an own move took it. */
-  noteVanished(uid: number): void {
+  /**
+   * The server reported only that this message of INBOX is gone: maybe an own move took it. False where they are so many
+   * that a poll is needed, whoever took them: one line of the server may name any number of UIDs.
+   */
+  noteVanished(uid: number): boolean {
     this.#vanished.set(uid, performance.now());
+    if (this.#vanished.size <= MOST_KEPT) return true;
+    this.forgetVanished();
+    return false;
   }
 
   /** A look covers them. */
@@ -218,7 +224,7 @@ export class OwnMoves {
   #noteLeft(number: number, uid: number): void {
     this.#left.add(`${String(number)}/${String(uid)}`);
     const [oldest] = this.#left;
-    if (this.#left.size > MOST_LEFT && oldest !== undefined) this.#left.delete(oldest);
+    if (this.#left.size > MOST_KEPT && oldest !== undefined) this.#left.delete(oldest);
   }
 }
 
