@@ -7,6 +7,7 @@ import { requireTestDovecot, type TestDovecot } from '../../../support/servers/d
 import { appendMessages } from '../../../support/servers/mail-append.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 const mail = (id: string): string =>
@@ -38,7 +39,7 @@ describe('own moves', function () {
     );
     await appendMessages(dovecot.imap(), user, [{ folder: 'Archive', raw: mail('e') }]);
     const gatewayImap = { ...dovecot.imap(), port: proxy.port };
-    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap });
+    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap, hasQueries: true });
     // Rounds would find it too, later.
     rig.work({ roundEveryMs: 60_000 });
     await eventually(async () => (await rig.differences()).length === 0);
@@ -152,6 +153,23 @@ describe('own moves', function () {
     ]);
     const key = { mailboxNumber: rig.entry().number, folderNumber: archive };
     expect(await rig.index.folder(key)).to.include({ uidNext: 3, total: 2 });
+  });
+
+  it('have queries answered from the mirror again before the folder would be looked at', async () => {
+    const query = queryOf({ folders: [rig.folder('INBOX'), rig.folder('Archive')] });
+    const envelopes = (): number => proxy.transcript.match(/ENVELOPE/g)?.length ?? 0;
+    const isLive = async (): Promise<boolean> => {
+      const before = envelopes();
+      expect((await rig.gateway.query(rig.mailboxId, query)).messages).to.have.length(5);
+      return envelopes() > before;
+    };
+    await move(1);
+    await eventually(() => rig.told().length === 2);
+    expect(await isLive(), 'at first').to.equal(true);
+    await eventually(async () => !(await isLive()), LOOKED_AFTER_MS / 4);
+    const looks = changedSince();
+    await sleep(LOOKED_AFTER_MS);
+    expect(changedSince(), 'that look was enough').to.equal(looks);
   });
 
   it('leave folders to a look where a message arrived in between', async () => {
