@@ -31,7 +31,10 @@ const LOOKED_WITHIN_MS = 1_000;
 /** Of messages that left, which the server may still report, and of those that it reported gone. */
 const MOST_KEPT = 1_000;
 
-/** An interrupted append of more events than these would not be found whole (`replay-feed-tail.ts`). */
+/**
+ * An interrupted append of more events than these would not be found whole (`replay-feed-tail.ts`). More changes than fit
+ * into them are left to polls.
+ */
 const MOST_FACTS = 8;
 
 const SETTLED = {
@@ -159,6 +162,8 @@ export class OwnMoves {
     const rows = await ports.sql.query<SettledRow>(SETTLED, [mailboxId, mailboxNumber, folders]);
     const known = foldersOf(rows, unfinished);
     const changes = rows.flatMap(changeOf);
+    if (changes.length > MOST_FACTS * MAX_CHANGES)
+      return [...new Set([...folders, ...changes.map(({ change }) => change.folder)])];
     const { moves, unclear } = planOwnMoves(known, changes, ports.locators);
     const clear = known.filter(({ number }) => !unclear.has(number));
     const isTaken = await this.#apply(moves, clear, changes);

@@ -1,5 +1,5 @@
 /** Which of the gateway's own moves the mirror can make by itself, without a look at the mail server. Pure. */
-import type { OwnChange } from '../../commands/ports/change-attribution.ts';
+import type { OwnChange, OwnDeparture } from '../../commands/ports/change-attribution.ts';
 import type { Locators } from '../../commands/ports/ports.ts';
 import type { MovedMessage } from '../mail-index/folder-mirror.ts';
 
@@ -60,8 +60,12 @@ export function planOwnMoves(
   locators: Pick<Locators, 'openMessage'>,
 ): OwnMovesPlan {
   const candidates = candidatesIn(changes, folders, locators);
+  const explained = new Set(candidates.flatMap(({ echoes }) => echoes));
+  const byFolder = Map.groupBy(changes, ({ change }) => change.folder);
   const clear = new Set(
-    folders.filter((folder) => isClear(folder, changes, candidates)).map(({ number }) => number),
+    folders
+      .filter((folder) => isClear(folder, byFolder.get(folder.number) ?? [], explained))
+      .map(({ number }) => number),
   );
   for (let size = -1; size !== clear.size;) {
     ({ size } = clear);
@@ -77,11 +81,10 @@ export function planOwnMoves(
 }
 
 function isClear(
-  { number, uidValidity, uidNext, invalidations, trusted, isFollowed }: SettledFolder,
-  changes: readonly SettledChange[],
-  candidates: readonly Candidate[],
+  { uidValidity, uidNext, invalidations, trusted, isFollowed }: SettledFolder,
+  own: readonly SettledChange[],
+  explained: ReadonlySet<string>,
 ): boolean {
-  const own = changes.filter(({ change }) => change.folder === number);
   const settled = new Set(own.map(({ expectation }) => expectation)).size;
   if (!isFollowed || trusted + settled !== invalidations) return false;
   const arrived = own
@@ -90,9 +93,7 @@ function isClear(
     .sort((a, b) => a - b);
   return (
     own.every(
-      ({ id, change, isTaken }) =>
-        change.uidValidity === uidValidity &&
-        (isTaken || candidates.some(({ echoes }) => echoes.includes(id))),
+      ({ id, change, isTaken }) => change.uidValidity === uidValidity && (isTaken || explained.has(id)),
     ) && arrived.every((uid, index) => uid === uidNext + index)
   );
 }
@@ -104,22 +105,26 @@ function candidatesIn(
   { openMessage }: Pick<Locators, 'openMessage'>,
 ): readonly Candidate[] {
   const validities = new Map(folders.map(({ number, uidValidity }) => [number, uidValidity]));
+  const departures = new Map(
+    changes.flatMap((departure) => {
+      const { expectation, change } = departure;
+      const isMove = change.kind === 'leaves' && change.moved;
+      return isMove ? [[departureKey(expectation, change), departure]] : [];
+    }),
+  );
   return changes.flatMap(({ id, expectation, operationId, isTaken, change: arrival }): Candidate[] => {
     if (arrival.kind !== 'arrives' || arrival.previousId === null || arrival.uid === null) return [];
     const place = openMessage(arrival.previousId);
     if (place === null || operationId === null) return [];
     const { folderNumber: from, uid, uidValidity } = place;
-    const left = changes.find(
-      ({ change, ...other }) =>
-        other.expectation === expectation &&
-        change.kind === 'leaves' &&
-        change.moved &&
-        change.folder === from &&
-        change.uid === uid &&
-        change.uidValidity === uidValidity,
-    );
+    const left = departures.get(departureKey(expectation, { folder: from, uidValidity, uid }));
     if (!left?.flags || uidValidity !== validities.get(from)) return [];
     const { folder: to, uid: newUid } = arrival;
     return [{ from, uid, to, newUid, flags: left.flags, isArrived: isTaken, echoes: [left.id, id] }];
   });
 }
+
+const departureKey = (
+  expectation: string,
+  { folder, uidValidity, uid }: Pick<OwnDeparture, 'folder' | 'uidValidity' | 'uid'>,
+): string => [expectation, folder, uidValidity, uid].join('/');

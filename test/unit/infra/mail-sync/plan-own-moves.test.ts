@@ -160,4 +160,23 @@ describe('planOwnMoves', () => {
       unclear: [],
     });
   });
+
+  it('reads each change a few times, however many there are', () => {
+    const [count, most] = [1_000, 10];
+    let reads = 0;
+    const changes = Array.from({ length: count }, (_, at) =>
+      moved('a', [INBOX, at + 1], [ARCHIVE, 200 + at]),
+    ).flat();
+    const counted = changes.map(
+      (each) =>
+        new Proxy(each, {
+          get: (target, key) => {
+            if (key === 'change') reads += 1;
+            return Reflect.get(target, key) as unknown;
+          },
+        }),
+    );
+    expect(planned([folder(INBOX), folder(ARCHIVE)], counted).moves).to.have.length(count);
+    expect(reads).to.be.at.most(most * changes.length);
+  });
 });
