@@ -88,13 +88,17 @@ export class FolderFreshness {
 
 const keyOf = (mailboxId: string, folder: number): string => `${mailboxId}/${String(folder)}`;
 
-/** A mirror that is ahead of the poll was true at a later time. */
+/**
+ * A mirror that is ahead of the poll was true at a later time. An own move takes it ahead by UIDs only: without the changes
+ * that others made before, which the poll counted.
+ */
 export function isTrueOf(state: FolderState, counts: FolderCounts | null): boolean {
   if (counts?.uidValidity !== state.uidValidity) return false;
-  if (state.uidNext !== counts.uidNext) return state.uidNext > counts.uidNext;
   const { highestModseq: ours } = state;
   const { highestModseq: theirs } = counts;
-  if (ours !== null && theirs !== null && ours !== theirs) return ours > theirs;
+  if (ours !== null && theirs !== null && ours < theirs) return false;
+  if (state.uidNext !== counts.uidNext) return state.uidNext > counts.uidNext;
+  if (ours !== null && theirs !== null && ours > theirs) return true;
   return state.messages === counts.messages;
 }
 

@@ -29,6 +29,7 @@ describe('FolderFreshness', () => {
     ['a changed flag', {}, { highestModseq: 21n }, false],
     ['a mirror newer than the poll', { uidNext: 11, messages: 6 }, {}, true],
     ['a mirror with a later flag', { highestModseq: 21n }, {}, true],
+    ['own moves without a flag before them', { uidNext: 11, messages: 6 }, { highestModseq: 21n }, false],
     ['an equal folder without CONDSTORE', { highestModseq: null }, { highestModseq: null }, true],
     [
       'a removed message without CONDSTORE',
