@@ -13,14 +13,21 @@ export type PollFolders = (folders: readonly FolderRef[]) => Promise<readonly (F
 interface Poll {
   readonly at: number;
   readonly counts: Promise<FolderCounts | null>;
+  /** A mirror was found behind it, and its worker told. */
+  isTold: boolean;
 }
+
+/** The mirrors of these folders are behind the server. Called at most once per folder and second. */
+export type OnOutdated = (mailboxId: string, folders: readonly number[]) => void;
 
 export class FolderFreshness {
   readonly #polls = new BoundedMap<string, Poll>(MOST_KEPT);
   readonly #now: () => number;
+  readonly #onOutdated: OnOutdated;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = () => performance.now(), onOutdated: OnOutdated = () => undefined) {
     this.#now = now;
+    this.#onOutdated = onOutdated;
   }
 
   /** True when every state equals the server's, or is newer than the poll. Throws what `poll` throws. */
@@ -32,7 +39,7 @@ export class FolderFreshness {
   ): Promise<boolean> {
     const asked = states.flatMap((state) => {
       const folder = folders.find(({ number }) => number === state.folderNumber);
-      return folder === undefined ? [] : [{ state, folder, key: `${mailboxId}/${String(folder.number)}` }];
+      return folder === undefined ? [] : [{ state, folder, key: keyOf(mailboxId, folder.number) }];
     });
     const due = asked.filter(({ key }) => !this.#isYoung(key));
     if (due.length > 0) {
@@ -42,7 +49,22 @@ export class FolderFreshness {
     const seen = await Promise.all(
       asked.map(async ({ key }) => (await this.#polls.get(key)?.counts) ?? null),
     );
-    return asked.every(({ state }, index) => isTrueOf(state, seen[index] ?? null));
+    const outdated = asked.filter(({ state }, index) => !isTrueOf(state, seen[index] ?? null));
+    this.#tell(
+      mailboxId,
+      outdated.map(({ folder }) => folder),
+    );
+    return outdated.length === 0;
+  }
+
+  #tell(mailboxId: string, outdated: readonly FolderRef[]): void {
+    const untold = outdated.flatMap(({ number }) => {
+      const poll = this.#polls.get(keyOf(mailboxId, number));
+      if (poll === undefined || poll.isTold) return [];
+      poll.isTold = true;
+      return [number];
+    });
+    if (untold.length > 0) this.#onOutdated(mailboxId, untold);
   }
 
   #isYoung(key: string): boolean {
@@ -51,7 +73,11 @@ export class FolderFreshness {
   }
 
   #keep(key: string, all: Promise<readonly (FolderCounts | null)[]>, index: number): void {
-    const poll: Poll = { at: this.#now(), counts: all.then((counts) => counts[index] ?? null) };
+    const poll: Poll = {
+      at: this.#now(),
+      counts: all.then((counts) => counts[index] ?? null),
+      isTold: false,
+    };
     this.#polls.set(key, poll);
     // Requests waiting for it get the error; later ones must not.
     poll.counts.catch(() => {
@@ -60,15 +86,19 @@ export class FolderFreshness {
   }
 }
 
-/** A mirror that is ahead of the poll was true at a later time. */
+const keyOf = (mailboxId: string, folder: number): string => `${mailboxId}/${String(folder)}`;
+
+/**
+ * A mirror that is ahead of the poll was true at a later time. An own move takes it ahead by UIDs only: without the changes
+ * that others made before, which the poll counted.
+ */
 export function isTrueOf(state: FolderState, counts: FolderCounts | null): boolean {
   if (counts?.uidValidity !== state.uidValidity) return false;
   const { highestModseq: ours } = state;
   const { highestModseq: theirs } = counts;
-  // Own moves put UIDNEXT ahead without what others changed.
   if (ours !== null && theirs !== null && ours < theirs) return false;
   if (state.uidNext !== counts.uidNext) return state.uidNext > counts.uidNext;
-  if (ours !== null && theirs !== null && ours !== theirs) return ours > theirs;
+  if (ours !== null && theirs !== null && ours > theirs) return true;
   return state.messages === counts.messages;
 }
 

@@ -51,7 +51,7 @@ export interface FolderUpdate extends FolderKey {
 export interface MovedMessage {
   readonly from: number;
   readonly uid: number;
-  /** Null where the mirror of its new folder is brought up to date otherwise. */
+  /** Null where the mirror of its new folder has it already, or gets it otherwise. */
   readonly to: number | null;
   readonly newUid: number;
 }

@@ -7,7 +7,7 @@ import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { asksForFlags, serverLeaves } from '../../commands/mail/matches.ts';
 import { asksForThreads, threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
 import type { Position } from '../../commands/values/position.ts';
-import { type FolderCounts, FolderFreshness } from './folder-freshness.ts';
+import { type FolderCounts, FolderFreshness, type OnOutdated } from './folder-freshness.ts';
 import type {
   FolderState,
   IndexAnswer,
@@ -23,6 +23,8 @@ export interface QueryRouterOptions {
   readonly mailboxOf: (mailboxId: string) => WholeMailbox | null;
   /** The position of the last event in the log. */
   readonly headPosition: () => Promise<Position>;
+  /** Requests a poll, so that the next queries are answered from the mirror again. Must not throw. */
+  readonly onOutdated?: OnOutdated;
   /** Milliseconds of a monotonic clock; `performance.now` when absent. */
   readonly now?: () => number;
 }
@@ -42,7 +44,7 @@ export class QueryRouter {
 
   constructor(options: QueryRouterOptions) {
     this.#options = options;
-    this.#freshness = new FolderFreshness(options.now);
+    this.#freshness = new FolderFreshness(options.now, options.onOutdated);
   }
 
   /** Throws what `onMailbox` throws, `filter_unsupported`, and `index_building` where the mirror will answer it soon. */

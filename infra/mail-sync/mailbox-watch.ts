@@ -83,6 +83,7 @@ export class MailboxWatch {
     const changed = rounds.folders.filter(({ number }) => numbers.length === 0 || numbers.includes(number));
     if (changed.some(isInbox)) this.#inboxChanged = true;
     background.ask(changed.filter((folder) => !isInbox(folder)));
+    for (const folder of changed) this.#ownMoves.needsLook(folder);
     wake.ring();
   }
 

@@ -28,10 +28,13 @@ const SETTLED_WITHIN_MS = 500;
 /** A poll of a few changes takes no longer; settled changes wait for its end. */
 const LOOKED_WITHIN_MS = 1_000;
 
-/** Of messages that left, which the server may still report; and of those that it reported. */
-const MOST_LEFT = 1_000;
+/** Of messages that left, which the server may still report, and of those that it reported gone. */
+const MOST_KEPT = 1_000;
 
-/** An interrupted append of more events than these would not be found whole (`replay-feed-tail.ts`). */
+/**
+ * An interrupted append of more events than these would not be found whole (`replay-feed-tail.ts`). More changes than fit
+ * into them are left to polls.
+ */
 const MOST_FACTS = 8;
 /** More changes are more events; each move has two. */
 const MOST_SETTLED = 2 * MOST_FACTS * MAX_CHANGES;
@@ -104,11 +107,14 @@ export class OwnMoves {
     return this.#settled.size > 0;
   }
 
-  /** The server reported only that this message of INBOX is gone. False where so many are gone that no own moves explain it. */
+  /**
+   * The server reported only that this message of INBOX is gone: maybe an own move took it. False where they are so many
+   * that a poll is needed, whoever took them: one line of the server may name any number of UIDs.
+   */
   noteVanished(uid: number): boolean {
     this.#vanished.set(uid, performance.now());
-    if (this.#vanished.size <= MOST_LEFT) return true;
-    this.#vanished.clear();
+    if (this.#vanished.size <= MOST_KEPT) return true;
+    this.forgetVanished();
     return false;
   }
 
@@ -159,6 +165,8 @@ export class OwnMoves {
     if (rows.length > MOST_SETTLED) return folders;
     const known = foldersOf(rows, unfinished);
     const changes = rows.flatMap(changeOf);
+    if (changes.length > MOST_FACTS * MAX_CHANGES)
+      return [...new Set([...folders, ...changes.map(({ change }) => change.folder)])];
     const { moves, unclear } = planOwnMoves(known, changes, ports.locators);
     const clear = known.filter(({ number }) => !unclear.has(number));
     const isTaken = await this.#apply(moves, clear, changes);
@@ -224,7 +232,7 @@ export class OwnMoves {
   #noteLeft(number: number, uid: number): void {
     this.#left.add(`${String(number)}/${String(uid)}`);
     const [oldest] = this.#left;
-    if (this.#left.size > MOST_LEFT && oldest !== undefined) this.#left.delete(oldest);
+    if (this.#left.size > MOST_KEPT && oldest !== undefined) this.#left.delete(oldest);
   }
 }
 

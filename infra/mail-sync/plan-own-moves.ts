@@ -1,5 +1,5 @@
 /** Which of the gateway's own moves the mirror can make by itself, without a look at the mail server. Pure. */
-import type { OwnChange } from '../../commands/ports/change-attribution.ts';
+import type { OwnChange, OwnDeparture } from '../../commands/ports/change-attribution.ts';
 import type { Locators } from '../../commands/ports/ports.ts';
 import type { MovedMessage } from '../mail-index/folder-mirror.ts';
 
@@ -29,7 +29,7 @@ export interface SettledChange {
   readonly flags: readonly string[] | null;
 }
 
-/** `to` is null where the message arrives in a folder that is looked at. */
+/** `to` is null where the message is in the mirror of its new folder already, or a poll brings it there. */
 export interface OwnMove extends Omit<MovedMessage, 'to'> {
   readonly to: number | null;
   readonly flags: readonly string[];
@@ -43,6 +43,8 @@ export interface OwnMovesPlan {
 
 interface Candidate extends OwnMove {
   readonly to: number;
+  /** A poll was first at its new place. */
+  readonly isArrived: boolean;
   /** Ids of its two changes. */
   readonly echoes: readonly string[];
   /** A look was first with the arrival: the message only leaves its source. */
@@ -52,7 +54,7 @@ interface Candidate extends OwnMove {
 /**
  * A folder is clear when every settled change in it is in the mirror or belongs to a move that the server reported with its
  * new place, nothing else invalidated its mirror, and no UID between the known and the arrived ones is unknown. A message
- * arrives with what the mirror of its source has, so that has to be clear too.
+ * arrives with what the mirror of its source has, so that has to be clear too; not where a poll saw it arrive.
  */
 export function planOwnMoves(
   folders: readonly SettledFolder[],
@@ -61,28 +63,30 @@ export function planOwnMoves(
 ): OwnMovesPlan {
   const candidates = candidatesIn(changes, folders, locators);
   const explained = new Set(candidates.flatMap(({ echoes }) => echoes));
+  const byFolder = Map.groupBy(changes, ({ change }) => change.folder);
   const clear = new Set(
-    folders.filter((folder) => isClear(folder, changes, explained)).map(({ number }) => number),
+    folders
+      .filter((folder) => isClear(folder, byFolder.get(folder.number) ?? [], explained))
+      .map(({ number }) => number),
   );
   for (let size = -1; size !== clear.size;) {
     ({ size } = clear);
-    for (const { from, to, hasArrived } of candidates) if (!clear.has(from) && !hasArrived) clear.delete(to);
+    for (const { from, to, isArrived } of candidates) if (!isArrived && !clear.has(from)) clear.delete(to);
   }
   const all = [...folders.map(({ number }) => number), ...changes.map(({ change }) => change.folder)];
   return {
     moves: candidates
       .filter(({ from }) => clear.has(from))
-      .map((move) => (clear.has(move.to) && !move.hasArrived ? move : { ...move, to: null })),
+      .map(({ isArrived, ...move }) => (clear.has(move.to) && !isArrived ? move : { ...move, to: null })),
     unclear: new Set(all.filter((number) => !clear.has(number))),
   };
 }
 
 function isClear(
-  { number, uidValidity, uidNext, invalidations, trusted, isFollowed }: SettledFolder,
-  changes: readonly SettledChange[],
+  { uidValidity, uidNext, invalidations, trusted, isFollowed }: SettledFolder,
+  own: readonly SettledChange[],
   explained: ReadonlySet<string>,
 ): boolean {
-  const own = changes.filter(({ change }) => change.folder === number);
   const settled = new Set(own.map(({ expectation }) => expectation)).size;
   if (!isFollowed || trusted + settled !== invalidations) return false;
   const arrived = own
@@ -104,25 +108,25 @@ function candidatesIn(
 ): readonly Candidate[] {
   const validities = new Map(folders.map(({ number, uidValidity }) => [number, uidValidity]));
   const departures = new Map(
-    changes.flatMap((each) => {
-      const { expectation, change } = each;
-      return change.kind === 'leaves' && change.moved ? [[placeOf(expectation, change), each] as const] : [];
+    changes.flatMap((departure) => {
+      const { expectation, change } = departure;
+      const isMove = change.kind === 'leaves' && change.moved;
+      return isMove ? [[departureKey(expectation, change), departure]] : [];
     }),
   );
-  return changes.flatMap(({ id, expectation, operationId, change: arrival, isTaken }): Candidate[] => {
+  return changes.flatMap(({ id, expectation, operationId, isTaken, change: arrival }): Candidate[] => {
     if (arrival.kind !== 'arrives' || arrival.previousId === null || arrival.uid === null) return [];
     const place = openMessage(arrival.previousId);
     if (place === null || operationId === null) return [];
     const { folderNumber: from, uid, uidValidity } = place;
-    const left = departures.get(placeOf(expectation, { folder: from, uid, uidValidity }));
+    const left = departures.get(departureKey(expectation, { folder: from, uidValidity, uid }));
     if (!left?.flags || uidValidity !== validities.get(from)) return [];
     const { folder: to, uid: newUid } = arrival;
-    const echoes = [left.id, id];
-    return [{ from, uid, to, newUid, flags: left.flags, echoes, hasArrived: isTaken }];
+    return [{ from, uid, to, newUid, flags: left.flags, isArrived: isTaken, echoes: [left.id, id] }];
   });
 }
 
-type Place = Readonly<Record<'folder' | 'uidValidity' | 'uid', number>>;
-
-const placeOf = (expectation: string, { folder, uidValidity, uid }: Place): string =>
-  [expectation, folder, uidValidity, uid].join('/');
+const departureKey = (
+  expectation: string,
+  { folder, uidValidity, uid }: Pick<OwnDeparture, 'folder' | 'uidValidity' | 'uid'>,
+): string => [expectation, folder, uidValidity, uid].join('/');

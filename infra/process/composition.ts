@@ -275,6 +275,9 @@ function openMail(
         };
       },
       headPosition: () => others.events.headPosition(),
+      onOutdated: (mailboxId, folders) => {
+        note(mailboxId, notifyMailbox(others.sql, mailboxId, folders));
+      },
     },
     onMailboxTrouble: (mailboxId, error) => {
       note(mailboxId, recordMailFailure(ports, mailboxId, error));

@@ -82,6 +82,8 @@ export interface RigOptions {
   readonly password?: string;
   readonly commandTimeoutMs?: number;
   readonly providerConnections?: number;
+  /** The gateway answers from the mirror where it can. */
+  readonly hasQueries?: boolean;
 }
 
 /** A mailbox of `user`, known and not connected yet. */
@@ -93,6 +95,7 @@ export async function startSyncRig(
     password = PASSWORD,
     commandTimeoutMs = 10_000,
     providerConnections = 4,
+    hasQueries = false,
   }: RigOptions = {},
 ): Promise<SyncRig> {
   const database = await testDatabase();
@@ -128,6 +131,16 @@ export async function startSyncRig(
         ),
       );
     },
+    ...(hasQueries && {
+      queries: {
+        index,
+        mailboxOf: () => whole(),
+        headPosition: () => events.headPosition(),
+        onOutdated: (id, folders) => {
+          note(notifyMailbox(sql, id, folders));
+        },
+      },
+    }),
   });
   const add = async (id: string, number: number): Promise<void> => {
     const email = sealed(`sealed:x:${id}@example.com`);
@@ -145,6 +158,10 @@ export async function startSyncRig(
     if (!found) throw new Error('the mailbox is unknown');
     return found;
   };
+  const whole = (): WholeMailbox => ({
+    mailboxNumber: entry().number,
+    folderNumbers: allSelectable(entry()).map(({ number }) => number),
+  });
   const folderAt = (path: string): FolderEntry => {
     const found = entry().folders.find((folder) => folder.path === path);
     if (!found) throw new Error(`there is no folder ${path}`);
@@ -177,10 +194,7 @@ export async function startSyncRig(
       await base.directory.waitFor(position ?? 0n);
     },
     entry,
-    whole: () => ({
-      mailboxNumber: entry().number,
-      folderNumbers: allSelectable(entry()).map(({ number }) => number),
-    }),
+    whole,
     folder: folderAt,
     work: (times, through = index) => {
       const leases = startLeases(sql, silentLog, { leaseMs: 2_000, renewEveryMs: 500 });

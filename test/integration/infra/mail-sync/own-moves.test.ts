@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnChange } from '../../../../commands/ports/change-attribution.ts';
+import { notifyMailbox } from '../../../../infra/mail-sync/mailbox-notify.ts';
 import { type CuttingProxy, startCuttingProxy } from '../../../support/servers/cutting-proxy.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import { appendMessages } from '../../../support/servers/mail-append.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
 import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 const mail = (id: string): string =>
@@ -37,7 +39,7 @@ describe('own moves', function () {
     );
     await appendMessages(dovecot.imap(), user, [{ folder: 'Archive', raw: mail('e') }]);
     const gatewayImap = { ...dovecot.imap(), port: proxy.port };
-    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap });
+    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap, hasQueries: true });
     // Rounds would find it too, later.
     rig.work({ roundEveryMs: 60_000 });
     await eventually(async () => (await rig.differences()).length === 0);
@@ -48,10 +50,14 @@ describe('own moves', function () {
     await proxy.close();
   });
 
-  /** Moves a message of INBOX to Archive as an operation does; `meanwhile` runs before the move is settled. */
+  /**
+   * Moves a message of INBOX to Archive as an operation does; `meanwhile` runs before the move is settled. Only with its
+   * Message-ID a poll in between can attribute the arrival.
+   */
   const move = async (
     uid: number,
     meanwhile: () => Promise<void> = () => Promise.resolve(),
+    messageId: string | null = null,
   ): Promise<void> => {
     const { locators, changeAttribution } = rig.ports;
     const [inbox, archive] = [rig.folder('INBOX'), rig.folder('Archive')];
@@ -66,7 +72,7 @@ describe('own moves', function () {
       uidValidity: null,
       fromUid: 1,
       uid: null,
-      messageId: null,
+      messageId,
       previousId: locators.message(place),
     } as const;
     const originator = { mailboxId: rig.mailboxId, operationId: `opn_${String(uid)}` };
@@ -125,6 +131,45 @@ describe('own moves', function () {
       ['INBOX', 3, 'updated', null],
     ]);
     await eventually(async () => (await rig.differences()).length === 0);
+  });
+
+  it('are told once where a poll saw the message arrive before the move was settled', async () => {
+    const archive = rig.folder('Archive').number;
+    await move(
+      1,
+      async () => {
+        await notifyMailbox(rig.ports.sql, rig.mailboxId, [archive]);
+        await eventually(() => rig.told().some(({ path }) => path === 'Archive'));
+      },
+      '<a@example.com>',
+    );
+    await eventually(async () => (await rig.differences()).length === 0);
+    await eventually(async () => (await rig.index.invalidated(rig.entry().number)).length === 0);
+    await sleep(LOOKED_AFTER_MS);
+    const told = rig.told().map(({ path, uid, kind, operation_id }) => [path, uid, kind, operation_id]);
+    expect(told).to.have.deep.members([
+      ['INBOX', 1, 'moved', 'opn_1'],
+      ['Archive', 2, 'moved', 'opn_1'],
+    ]);
+    const key = { mailboxNumber: rig.entry().number, folderNumber: archive };
+    expect(await rig.index.folder(key)).to.include({ uidNext: 3, total: 2 });
+  });
+
+  it('have queries answered from the mirror again before the folder would be looked at', async () => {
+    const query = queryOf({ folders: [rig.folder('INBOX'), rig.folder('Archive')] });
+    const envelopes = (): number => proxy.transcript.match(/ENVELOPE/g)?.length ?? 0;
+    const isLive = async (): Promise<boolean> => {
+      const before = envelopes();
+      expect((await rig.gateway.query(rig.mailboxId, query)).messages).to.have.length(5);
+      return envelopes() > before;
+    };
+    await move(1);
+    await eventually(() => rig.told().length === 2);
+    expect(await isLive(), 'at first').to.equal(true);
+    await eventually(async () => !(await isLive()), LOOKED_AFTER_MS / 4);
+    const looks = changedSince();
+    await sleep(LOOKED_AFTER_MS);
+    expect(changedSince(), 'that look was enough').to.equal(looks);
   });
 
   it('leave folders to a look where a message arrived in between', async () => {

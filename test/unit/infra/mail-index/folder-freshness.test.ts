@@ -35,6 +35,7 @@ describe('FolderFreshness', () => {
       false,
     ],
     ['a mirror with a later flag', { highestModseq: 21n }, {}, true],
+    ['own moves without a flag before them', { uidNext: 11, messages: 6 }, { highestModseq: 21n }, false],
     ['an equal folder without CONDSTORE', { highestModseq: null }, { highestModseq: null }, true],
     [
       'a removed message without CONDSTORE',
@@ -64,6 +65,35 @@ describe('FolderFreshness', () => {
     now = 1_000;
     await ask();
     expect(looks).to.equal(2);
+  });
+
+  it('tells of folders with an outdated mirror once for each poll', async () => {
+    let now = 0;
+    const told: unknown[] = [];
+    const freshness = new FolderFreshness(
+      () => now,
+      (mailboxId, folders) => told.push([mailboxId, ...folders]),
+    );
+    const archive = { number: 2, path: 'Archive' };
+    const theirs = [counts, { ...counts, highestModseq: 21n }];
+    const ask = (modseq = 20n): Promise<boolean> =>
+      freshness.areCurrent(
+        'mbx_a',
+        [INBOX, archive],
+        [state, { ...state, folderNumber: 2, highestModseq: modseq }],
+        (folders) => Promise.resolve(folders.map(({ number }) => theirs[number - 1] ?? null)),
+      );
+    expect(await Promise.all([ask(), ask(), ask()])).to.deep.equal([false, false, false]);
+    now = 999;
+    expect(await ask()).to.equal(false);
+    expect(told).to.deep.equal([['mbx_a', 2]]);
+    expect(await ask(21n), 'once the mirror has caught up').to.equal(true);
+    now = 1_000;
+    expect(await ask()).to.equal(false);
+    expect(told).to.deep.equal([
+      ['mbx_a', 2],
+      ['mbx_a', 2],
+    ]);
   });
 
   it('polls again after a second when the system clock is set back', async () => {

@@ -84,6 +84,7 @@ function startWatch() {
       start: () => Promise.resolve(),
       askAfterList: () => undefined,
       ask: () => undefined,
+      isIdle: true,
     } as unknown as BackgroundSync,
     times: { ...SYNC_TIMES, gatherMs: GATHER_MS },
     life: () => null,
@@ -137,5 +138,17 @@ describe('MailboxWatch', () => {
     sleeps.end(GATHER_MS);
     await settled();
     expect(connection.looks).to.equal(2);
+  });
+
+  it('looks at once when more messages vanish than own moves could have taken', async () => {
+    const { connection, watch, sleeps } = world;
+    expect(watch.isCurrent).to.equal(true);
+    for (let uid = 1; uid <= 200_000; uid += 1) connection.change(uid);
+    expect(watch.isCurrent).to.equal(false);
+    await settled();
+    sleeps.end(GATHER_MS);
+    await settled();
+    expect(connection.looks).to.equal(2);
+    expect(watch.isCurrent).to.equal(true);
   });
 });

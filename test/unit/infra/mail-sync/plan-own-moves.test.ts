@@ -137,6 +137,14 @@ describe('planOwnMoves', () => {
     expect(planned(folders, open)).to.deep.equal({ moves: [], unclear: [ARCHIVE] });
   });
 
+  it('only takes the message from its folder where a poll saw it arrive', () => {
+    const seen = archived.map((change) => ({ ...change, isTaken: change.change.kind === 'arrives' }));
+    const once = { moves: [[5, null]], unclear: [] };
+    expect(planned([folder(INBOX), folder(ARCHIVE, { uidNext: 201 })], seen)).to.deep.equal(once);
+    const folders = [folder(INBOX, { isFollowed: false }), folder(ARCHIVE, { uidNext: 201 })];
+    expect(planned(folders, seen)).to.deep.equal({ moves: [], unclear: [INBOX] });
+  });
+
   it('leaves a folder to a look in which flags were changed, and those that its messages arrive in', () => {
     const flags = {
       id: 'c',
@@ -162,5 +170,24 @@ describe('planOwnMoves', () => {
       moves: [],
       unclear: [],
     });
+  });
+
+  it('reads each change a few times, however many there are', () => {
+    const [count, most] = [1_000, 10];
+    let reads = 0;
+    const changes = Array.from({ length: count }, (_, at) =>
+      moved('a', [INBOX, at + 1], [ARCHIVE, 200 + at]),
+    ).flat();
+    const counted = changes.map(
+      (each) =>
+        new Proxy(each, {
+          get: (target, key) => {
+            if (key === 'change') reads += 1;
+            return Reflect.get(target, key) as unknown;
+          },
+        }),
+    );
+    expect(planned([folder(INBOX), folder(ARCHIVE)], counted).moves).to.have.length(count);
+    expect(reads).to.be.at.most(most * changes.length);
   });
 });
