@@ -36,8 +36,6 @@ const MOST_KEPT = 1_000;
  * into them are left to polls.
  */
 const MOST_FACTS = 8;
-/** More changes are more events; each move has two. */
-const MOST_SETTLED = 2 * MOST_FACTS * MAX_CHANGES;
 
 const SETTLED = {
   name: 'own_moves_settled',
@@ -162,7 +160,6 @@ export class OwnMoves {
   async #takeSettled(folders: readonly number[]): Promise<readonly number[]> {
     const { mailboxId, mailboxNumber, ports, unfinished } = this.#sync;
     const rows = await ports.sql.query<SettledRow>(SETTLED, [mailboxId, mailboxNumber, folders]);
-    if (rows.length > MOST_SETTLED) return folders;
     const known = foldersOf(rows, unfinished);
     const changes = rows.flatMap(changeOf);
     if (changes.length > MOST_FACTS * MAX_CHANGES)

@@ -47,8 +47,6 @@ interface Candidate extends OwnMove {
   readonly isArrived: boolean;
   /** Ids of its two changes. */
   readonly echoes: readonly string[];
-  /** A look was first with the arrival: the message only leaves its source. */
-  readonly hasArrived: boolean;
 }
 
 /**

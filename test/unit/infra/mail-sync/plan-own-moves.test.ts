@@ -117,17 +117,6 @@ describe('planOwnMoves', () => {
     });
   }
 
-  it('takes the message from its folder and no more when a poll has found it in the new one', () => {
-    const changes = moved('a', [ARCHIVE, 5], [INBOX, 99]).map((each) => ({
-      ...each,
-      isTaken: each.change.kind === 'arrives',
-    }));
-    const folders = [folder(INBOX, { uidNext: 100 }), folder(ARCHIVE)];
-    expect(planned(folders, changes)).to.deep.equal({ moves: [[5, null]], unclear: [] });
-    const sourceLooked = [folder(INBOX, { uidNext: 100 }), folder(ARCHIVE, { invalidations: 2 })];
-    expect(planned(sourceLooked, changes)).to.deep.equal({ moves: [], unclear: [ARCHIVE] });
-  });
-
   it('needs no look where one has taken the change already', () => {
     const [leaves, arrives] = archived.map((change) => ({ ...change, flags: null, isTaken: true }));
     const folders = [folder(INBOX), folder(ARCHIVE)];
