@@ -156,12 +156,22 @@ export class BackgroundSync {
       if (mirror.indexedFrom > 1) return (...on) => this.#scan(folder, ...on);
     }
     if (!this.#isComplete && all.length > 0) {
-      await sync.index.analyze();
       await onComplete();
       this.#isComplete = true;
+      void this.#analyze();
     }
     const due = all.find(({ number }) => this.#isDue(number));
     return due === undefined ? null : (connection) => this.#compare(connection, due);
+  }
+
+  /** Beside the work, as it may wait for a lock; without it queries are only slower until autovacuum looks. */
+  async #analyze(): Promise<void> {
+    const { mailboxId: mailbox_id, index, ports } = this.#options.sync;
+    try {
+      await index.analyze();
+    } catch (error) {
+      ports.log.warn('mailbox sync: tables not analyzed', { mailbox_id, error: String(error) });
+    }
   }
 
   /** Assigns the messages of a folder mirrored by an earlier version to their threads, in steps. */
