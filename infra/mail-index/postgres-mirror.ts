@@ -96,6 +96,9 @@ const GROWN = `
   where c.relnamespace = 'mirror'::regnamespace and c.relkind = 'r'
     and pg_relation_size(c.oid) / current_setting('block_size')::int > 1.1 * c.relpages + 20`;
 
+/** Who holds the table analyzes it too, or holds it for long (VACUUM, a new index). */
+const SHORT_WAIT = "set local lock_timeout = '1s'";
+
 export class PostgresMailIndex implements MailIndex {
   readonly #sql: Sql;
   readonly #locators: Pick<Locators, 'thread'>;
@@ -249,12 +252,12 @@ export class PostgresMailIndex implements MailIndex {
 
   async analyze(): Promise<void> {
     const grown = await this.#sql.query<{ name: string }>(GROWN);
-    for (const { name } of grown)
+    for (const { name } of grown) {
       await this.#sql.transaction(async (sql) => {
-        // Behind a VACUUM of the table it would wait for as long as that takes.
-        await sql.query("set local lock_timeout = '1s'");
+        await sql.query(SHORT_WAIT);
         await sql.query(`analyze ${name}`);
       });
+    }
   }
 
   async erase(mailboxNumber: number): Promise<void> {

@@ -158,18 +158,20 @@ export class BackgroundSync {
     if (!this.#isComplete && all.length > 0) {
       await onComplete();
       this.#isComplete = true;
-      this.#analyze();
+      void this.#analyze();
     }
     const due = all.find(({ number }) => this.#isDue(number));
     return due === undefined ? null : (connection) => this.#compare(connection, due);
   }
 
-  /** Not awaited: it only makes queries faster. The next process that completes the mailbox tries again. */
-  #analyze(): void {
-    const { index, ports, mailboxId } = this.#options.sync;
-    index.analyze().catch((error: unknown) => {
-      ports.log.warn('mailbox sync: tables not analyzed', { mailbox_id: mailboxId, error: String(error) });
-    });
+  /** Beside the work, as it may wait for a lock; without it queries are only slower until autovacuum looks. */
+  async #analyze(): Promise<void> {
+    const { mailboxId: mailbox_id, index, ports } = this.#options.sync;
+    try {
+      await index.analyze();
+    } catch (error) {
+      ports.log.warn('mailbox sync: tables not analyzed', { mailbox_id, error: String(error) });
+    }
   }
 
   /** Assigns the messages of a folder mirrored by an earlier version to their threads, in steps. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { MAILBOX_NUMBER, openIndex, WHOLE } from '../../../support/worlds/filled-mirror.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 import { pageStatement } from '../../../../infra/mail-index/page-sql.ts';
 
 const MESSAGES = 5_000;
@@ -65,6 +66,16 @@ describe('a page of a mailbox just after its first pass', function () {
     expect(plan['Actual Rows']).to.equal(LIMIT);
     return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
   };
+
+  it('does not wait for whoever holds the tables', async () => {
+    await world.sql.transaction(async (sql) => {
+      await sql.query('lock table mirror.message, mirror.message_text in share update exclusive mode');
+      const from = performance.now();
+      expect(await rejection(world.index.analyze())).to.have.property('code', '55P03');
+      expect(performance.now() - from).to.be.below(10_000);
+    });
+    expect(await sizeKnown()).to.be.below(1);
+  });
 
   it('looks each message up by its key once the planner knows the size of the mailbox', async () => {
     expect(await sizeKnown()).to.be.below(1);

@@ -5,6 +5,7 @@ import { SYNC_TIMES } from '../../../../infra/mail-sync/sync-times.ts';
 import { Semaphore } from '../../../../infra/concurrency/semaphore.ts';
 import type { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
 const STEP_MS = 5;
@@ -15,7 +16,7 @@ function endless(turns: Semaphore, turnMs: number) {
   const seen = { logins: 0, steps: 0 };
   const sync = {
     mailboxId: 'mbx_1',
-    index: { unnamed: () => Promise.resolve([]), analyze: () => Promise.resolve() },
+    index: { unnamed: () => Promise.resolve([]) },
     mirrorOf: () => Promise.resolve({ indexedFrom: 2 }),
     inTurn: async () => {
       await systemClock.sleep(STEP_MS);
@@ -44,6 +45,36 @@ function endless(turns: Semaphore, turnMs: number) {
     },
   });
   return { background, seen };
+}
+
+/** A mailbox in which there is nothing to do. */
+function complete(analyzed: Promise<void>, seen: string[]): BackgroundSync {
+  const warn = (message: string): void => {
+    seen.push(message);
+  };
+  const sync = {
+    mailboxId: 'mbx_1',
+    ports: { log: { ...silentLog, warn } },
+    index: { unnamed: () => Promise.resolve([]), analyze: () => analyzed },
+    mirrorOf: () => Promise.resolve({ indexedFrom: 1 }),
+  } as unknown as MailboxSync;
+  return new BackgroundSync({
+    sync,
+    gateway: { withConnection: () => Promise.reject(new Error('there is no work')) },
+    times: SYNC_TIMES,
+    turns: new Semaphore(1),
+    folders: () => [INBOX],
+    onComplete: () => {
+      seen.push('complete');
+      return Promise.resolve();
+    },
+    onRefused: () => undefined,
+    onGone: () => undefined,
+    onDone: () => undefined,
+    onFailure: (error) => {
+      seen.push(String(error));
+    },
+  });
 }
 
 describe('BackgroundSync', () => {
@@ -76,5 +107,19 @@ describe('BackgroundSync', () => {
     await second.background.end();
     expect(second.seen).to.deep.equal({ logins: 0, steps: 0 });
     await first.background.end();
+  });
+
+  it('reports a complete mailbox without waiting for its tables to be analyzed, or minding that they were not', async () => {
+    const seen: string[] = [];
+    const { promise: analyzed, reject } = Promise.withResolvers<never>();
+    const background = complete(analyzed, seen);
+    await background.start();
+    expect(seen).to.deep.equal(['complete']);
+    reject(new Error('canceled'));
+    await eventually(() => seen.length === 2);
+    expect(seen).to.deep.equal(['complete', 'mailbox sync: tables not analyzed']);
+    await background.start();
+    await background.end();
+    expect(seen, 'once').to.have.length(2);
   });
 });
