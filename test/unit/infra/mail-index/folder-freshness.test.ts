@@ -61,7 +61,7 @@ describe('FolderFreshness', () => {
     expect(looks).to.equal(2);
   });
 
-  it('tells of folders with an outdated mirror once for each poll', async () => {
+  it('reports folders with an outdated mirror once for each poll', async () => {
     let now = 0;
     const told: unknown[] = [];
     const freshness = new FolderFreshness(

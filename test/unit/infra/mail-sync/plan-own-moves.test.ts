@@ -126,7 +126,7 @@ describe('planOwnMoves', () => {
     expect(planned(folders, open)).to.deep.equal({ moves: [], unclear: [ARCHIVE] });
   });
 
-  it('only takes the message from its folder where a poll saw it arrive', () => {
+  it('takes the message from its folder alone where a poll saw it arrive', () => {
     const seen = archived.map((change) => ({ ...change, isTaken: change.change.kind === 'arrives' }));
     const once = { moves: [[5, null]], unclear: [] };
     expect(planned([folder(INBOX), folder(ARCHIVE, { uidNext: 201 })], seen)).to.deep.equal(once);
