@@ -22,7 +22,7 @@ export interface Seals {
   isSealed(trail: string, atLeast: number): Promise<boolean>;
   /**
    * Resolves when a checkpoint of at least this many lines of the trail is in the log; signs one only when there is none.
-   * Throws `seal_behind` after five seconds.
+   * Throws `seal_behind` after three seconds.
    */
   sealNow(trail: string, atLeast: number): Promise<void>;
 }

@@ -51,7 +51,7 @@ const MOST_TRIES = 5;
 const LEASE = 'audit-sealer';
 
 /** How long a caller waits for a checkpoint, and how soon it is looked for again. */
-const ASKED_WITHIN_MS = 5_000;
+const ASKED_WITHIN_MS = 3_000;
 const LOOK_AGAIN_MS = 50;
 const ASK_AGAIN_SECONDS = 5;
 

@@ -28,19 +28,19 @@ export interface BegunExport {
   readonly next: SeqRange | null;
 }
 
-/** Seconds until the lines of the newest events are in the read model, before the caller has to ask again. */
-const WITHIN_SECONDS = 5;
+/** For the lines of the newest events in the read model. With the three seconds of `sealNow` a caller waits for five. */
+const WITHIN_MS = 2_000;
+const RETRY_AFTER_SECONDS = 5;
 
-/** Waits until the read model has every line up to a position. Throws `seal_behind` after five seconds. */
+/** Waits until the read model has every line up to a position. Throws `seal_behind` after two seconds. */
 export async function linesUpTo(readModels: Ports['readModels'], position: Position): Promise<void> {
-  for (let second = 0; !(await readModels.waitFor(position, 1_000)); second += 1)
-    if (second >= WITHIN_SECONDS)
-      throw new GatewayError('seal_behind', 'The newest lines are not there yet; ask again shortly.', {
-        retryAfterSeconds: WITHIN_SECONDS,
-      });
+  if (await readModels.waitFor(position, WITHIN_MS)) return;
+  throw new GatewayError('seal_behind', 'The newest lines are not there yet; ask again shortly.', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
 }
 
-/** Seals what the export is about. Throws `invalid_request`, `seal_behind` after five seconds, and what `seals` throws. */
+/** Seals what the export is about. Throws `invalid_request`, and what `seals` throws. */
 export async function beginExport(
   { sql, seals }: Pick<Ports, 'sql'> & { readonly seals: Pick<Seals, 'sealNow'> },
   trail: string,
