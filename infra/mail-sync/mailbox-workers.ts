@@ -128,9 +128,9 @@ class MailboxWorkers {
     this.#wake.ring();
   }
 
-  /** Mailboxes stay open while no live process works on them. */
+  /** Mailboxes stay open while no live process works on them; those of ended workers until they are released. */
   #pauseMs(): number {
-    return this.#open.size > 0 ? this.#times.lookEveryMs : this.#times.sweepEveryMs;
+    return this.#open.size + this.#ended.size > 0 ? this.#times.lookEveryMs : this.#times.sweepEveryMs;
   }
 
   async #look(): Promise<void> {
