@@ -70,7 +70,7 @@ export class MailboxWatch {
 
   /** Everything the server has reported is in feed and mirror. */
   get isCurrent(): boolean {
-    return !this.#isInboxBehind && !this.#ownMoves.areWaiting && this.#options.background.isIdle;
+    return !this.#isInboxBehind && this.#ownMoves.isCurrent && this.#options.background.isIdle;
   }
 
   get #isInboxBehind(): boolean {

@@ -128,7 +128,7 @@ class MailboxWorkers {
     this.#wake.ring();
   }
 
-  /** Mailboxes stay open while no live process works on them, and stay ended until they are given up. */
+  /** Mailboxes stay open while no live process works on them; those of ended workers until they are released. */
   #pauseMs(): number {
     return this.#open.size + this.#ended.size > 0 ? this.#times.lookEveryMs : this.#times.sweepEveryMs;
   }

@@ -100,9 +100,10 @@ export class OwnMoves {
     for (const number of folders) this.#settled.add(number);
   }
 
-  /** Own changes are settled that are not in the mirror yet. */
-  get areWaiting(): boolean {
-    return this.#settled.size > 0;
+  /** Nothing is settled, or reported gone by the server, that feed and mirror may lack. */
+  get isCurrent(): boolean {
+    this.#dropExplained();
+    return this.#settled.size === 0 && this.#vanished.size === 0;
   }
 
   /**
@@ -123,15 +124,19 @@ export class OwnMoves {
 
   /** A message vanished from INBOX, and for a while no own move that took it has been settled: a look is needed. */
   get haveUnexplained(): boolean {
+    this.#dropExplained();
+    return Math.min(...this.#vanished.values()) + SETTLED_WITHIN_MS <= performance.now();
+  }
+
+  #dropExplained(): void {
     const inbox = String(this.#inbox.number());
     for (const uid of this.#vanished.keys())
       if (this.#left.has(`${inbox}/${String(uid)}`)) this.#vanished.delete(uid);
-    return Math.min(...this.#vanished.values()) + SETTLED_WITHIN_MS <= performance.now();
   }
 
   /** When there is something to do without another report; infinite when there is nothing. */
   get nextAt(): number {
-    const giveUpAt = this.areWaiting ? this.#settledAt + LOOKED_WITHIN_MS : Infinity;
+    const giveUpAt = this.#settled.size > 0 ? this.#settledAt + LOOKED_WITHIN_MS : Infinity;
     const lookAt = Math.min(...this.#vanished.values()) + SETTLED_WITHIN_MS;
     return Math.min(...this.#looks.values(), lookAt, giveUpAt);
   }

@@ -89,6 +89,24 @@ describe('mailboxes shared by processes', function () {
     await last;
     await eventually(async () => (await perProcess()).join() === '2,2');
   });
+
+  it('are released again soon where that failed once', async () => {
+    rig.work({ ...NO_SWEEP, leaseMs: 120_000, renewEveryMs: 40_000 });
+    await eventually(() => rig.entry().state === 'connected');
+    const { sql } = rig.ports;
+    const query = sql.query.bind(sql);
+    let failures = 0;
+    const failing: typeof sql.query = (text, parameters) => {
+      const fails = failures === 0 && textOf(text).includes('update work.mailbox_lease set until = now()');
+      if (!fails) return query(text, parameters);
+      failures += 1;
+      return Promise.reject(new Error('away'));
+    };
+    Object.assign(sql, { query: failing });
+    await rig.pauseMailbox();
+    await eventually(async () => (await held()).length === 0);
+    expect(failures).to.equal(1);
+  });
 });
 
 /** Counts from now on what the processes do. */

@@ -151,4 +151,12 @@ describe('MailboxWatch', () => {
     expect(connection.looks).to.equal(2);
     expect(watch.isCurrent).to.equal(true);
   });
+
+  it('is not current while a message that the server reported gone waits for an own move', async () => {
+    const { connection, watch } = world;
+    connection.change(4);
+    await settled();
+    expect(connection.looks, 'held').to.equal(1);
+    expect(watch.isCurrent).to.equal(false);
+  });
 });
