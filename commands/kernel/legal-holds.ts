@@ -45,7 +45,7 @@ export const holdsAgainst = (state: Held, loss: Loss): readonly LegalHoldEntry[]
 function forbids(state: Held, { orgId }: LegalHoldEntry, target: Target, loss: Loss): boolean {
   switch (loss.kind) {
     case 'account':
-      return target.id === loss.userId;
+      return target.id === loss.userId || endsAgentOf(state, orgId, loss.userId, target);
     case 'organisation':
       return orgId === loss.orgId;
     case 'messages':
@@ -68,6 +68,15 @@ interface Started {
 
 /** The organisation of a hold that could not be read: any. */
 const UNREAD = '';
+
+/** True when the key of an agent that was once the person's goes with this account: it seals what the agent did for both. */
+const endsAgentOf = ({ agentOwners }: Held, orgId: string, userId: string, { id }: Target): boolean =>
+  [...agentOwners.values()].some(
+    (agent) =>
+      [UNREAD, agent.orgId].includes(orgId) &&
+      agent.ownerIds.at(-1) === userId &&
+      agent.ownerIds.includes(id),
+  );
 
 /** True for drafts in the organisation of the hold that the person started, or an agent that is or was theirs. */
 const isByPerson = (

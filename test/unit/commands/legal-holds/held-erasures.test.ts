@@ -53,6 +53,18 @@ describe('a legal hold on the owner of agents', () => {
     );
   });
 
+  it(`keeps the account of the present owner, with whose erasure the key of the agent would go ${verifies('contract:12:hold-blocks')}`, async () => {
+    const { world, ...holds } = await opened();
+    const [ann, bea] = [await world.member('admin'), await world.member('member')];
+    const own = { token: await world.gateway.signIn(ann) };
+    const { id: agent_id } = await world.gateway.call<{ id: string }>(createAgent, { name: 'One' }, own);
+    const { id } = await holds.place(ann);
+    const lossOf = (userId: string) => holdsAgainst(world.state, { kind: 'account', userId });
+    expect([lossOf(ann).length, lossOf(bea).length]).to.deep.equal([1, 0]);
+    await world.gateway.call(updateAgent, { agent_id, owner_id: bea }, own);
+    expect(lossOf(bea).map((hold) => hold.id)).to.deep.equal([id]);
+  });
+
   const opened = async () => {
     const holds = await HoldWorld.open();
     return { world: holds.world, place: (userId: string) => holds.place([{ type: 'person', id: userId }]) };
