@@ -1,6 +1,5 @@
 /** What one person did, in every organisation, also those the person has left, and the person's own trail. */
 import type { Sql } from '../commands/ports/ports.ts';
-import type { OwnedAgent, Trails } from '../commands/ports/trails.ts';
 import { type AuditEntry, listAudit, withLines } from './audit-queries.ts';
 
 interface Act {
@@ -30,27 +29,9 @@ const ORGANISATIONS = `with recursive org as (
 const organisationsFrom = async (sql: Sql, userId: string, first: string): Promise<readonly string[]> =>
   (await sql.query<{ org_id: string }>(ORGANISATIONS, [userId, first])).map(({ org_id }) => org_id);
 
-/** Ids of agents are a range of the index; a body is canonical, so the owner is spelled in one way. */
-const AGENTS = `select distinct trail as org_id, resource_id as id from read.audit
-  where trail = any($1) and resource_id >= 'agt' and resource_id < 'agu' and starts_with(resource_id, 'agt_')
-    and type in ('AgentCreated', 'AgentChanged') and strpos(body, $2) > 0
-  order by 1, 2`;
-
-async function agentsFrom(
-  sql: Sql,
-  userId: string,
-  orgIds: readonly string[],
-): Promise<readonly OwnedAgent[]> {
-  const owner = `"owner_id":${JSON.stringify(userId)}`;
-  const rows = await sql.query<{ org_id: string; id: string }>(AGENTS, [orgIds, owner]);
-  return rows.map(({ id, org_id: orgId }) => ({ id, orgId }));
-}
-
-/** What the lines say of people. */
-export const trailsIn = (sql: Sql): Trails => ({
-  organisationsOf: (userId) => withLines(() => organisationsFrom(sql, userId, '')),
-  agentsOf: (userId, orgIds) => withLines(() => agentsFrom(sql, userId, orgIds)),
-});
+/** The organisations whose trail has lines of the person. Throws `index_building`. */
+export const listOrganisationsOf = (sql: Sql, userId: string): Promise<readonly string[]> =>
+  withLines(() => organisationsFrom(sql, userId, ''));
 
 /** Ordered by organisation, the own trail last, oldest first in each; at most `limit`. */
 export async function listActsOf(

@@ -18,15 +18,15 @@ import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { recordKeyErasure } from '../kernel/personal-data.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import { allMembershipsOf } from '../kernel/membership.ts';
-import type { AgentEntry, MemberEntry } from '../ports/directory.ts';
+import type { MemberEntry } from '../ports/directory.ts';
+import type { AgentOwnersEntry } from '../ports/legal-holds.ts';
 import type { Ports } from '../ports/ports.ts';
-import type { OwnedAgent } from '../ports/trails.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import type { Position } from '../values/position.ts';
 import { endConnections } from '../oauth/connections.ts';
-import { agent, deleteAgent, deleteLeftAgent } from './agent.ts';
+import { agent, deleteLeftAgent } from './agent.ts';
 import { organisation, type OrganisationState, removeMember } from './organisation.ts';
 import { forgetToken, token } from './token.ts';
 
@@ -100,16 +100,13 @@ async function resumeErasure(ports: ErasurePorts, author: Author, userId: string
     // The key is the last to go: once it is gone, a hold keeps nothing, and the trails are still to be told.
     if (!(await ports.personal.isErased(userId))) {
       assertNotHeld(ports.directory, { kind: 'account', userId });
-      const agents = agentsOwnedBy(ports, userId);
       await leaveAll(ports, author, userId);
       await endCredentials(ports, author, userId);
       const assertFree = (): void => {
         lease.assertHeld();
         assertNotHeld(ports.directory, { kind: 'account', userId });
       };
-      const orgIds = await toldOf(ports, userId, state.toldOrgIds);
-      const known = await ports.trails.agentsOf(userId, orgIds);
-      await forgetAgents(ports, author, { userId, agents: [...agents, ...known], assertFree });
+      await forgetAgents(ports, author, { userId, assertFree });
       await forgetPerson(ports, author, { userId, assertFree });
     }
     return await endAccount(ports, author, userId, state.toldOrgIds);
@@ -170,20 +167,18 @@ function lastOwner({ directory: { state } }: ErasurePorts, orgIds: readonly stri
   );
 }
 
-const agentsOwnedBy = ({ directory }: ErasurePorts, userId: string): readonly AgentEntry[] =>
-  [...directory.state.agents.values()].filter(({ ownerId }) => ownerId === userId);
+/** Also deleted ones. */
+const agentsLastOwnedBy = ({ directory }: ErasurePorts, userId: string): readonly AgentOwnersEntry[] =>
+  [...directory.state.agentOwners.values()].filter(({ ownerIds }) => ownerIds.at(-1) === userId);
 
-/** Agents, tokens and sessions, in every organisation. They count no longer since the erasure began. */
+/** Tokens and sessions, in every organisation. They count no longer since the erasure began. */
 async function endCredentials(ports: ErasurePorts, author: Author, userId: string): Promise<void> {
   const { state } = ports.directory;
-  const agents = agentsOwnedBy(ports, userId);
-  const principals = new Set([userId, ...agents.map(({ id }) => id)]);
+  const principals = new Set([userId, ...agentsLastOwnedBy(ports, userId).map(({ id }) => id)]);
   for (const { id, orgId, principalId } of state.tokens.values()) {
     if (!principals.has(principalId)) continue;
     await decideAndAppend(ports, { ...author, orgId }, token, { id, decide: forgetToken });
   }
-  for (const { id, orgId } of agents)
-    await decideAndAppend(ports, { ...author, orgId }, agent, { id, decide: deleteAgent });
   const connected = [...state.oauthGrants.values()].filter(({ principalId }) => principalId === userId);
   await endConnections(ports, author, { entries: connected, reason: 'account_erased' });
   await endSessions(ports, author, openSessionsOf(ports.directory, userId), 'account_erased');
@@ -196,16 +191,15 @@ interface Forgotten {
 }
 
 /**
- * The keys of the agents that ended with the person, or before: where their requests came from tells where the person was. One
+ * Agents end with the person, and so do their keys, also of those deleted before: where their requests came from tells where the person was. One
  * that has another owner by now keeps its key. All of it comes before the person's key, so an interrupted erasure does it again.
  */
 async function forgetAgents(
   ports: ErasurePorts,
   author: Author,
-  { userId, agents, assertFree }: Forgotten & { readonly agents: readonly OwnedAgent[] },
+  { userId, assertFree }: Forgotten,
 ): Promise<void> {
-  const each = new Map(agents.map(({ id, orgId }) => [id, orgId]));
-  for (const [id, orgId] of each) {
+  for (const { id, orgId } of agentsLastOwnedBy(ports, userId)) {
     const within = { ...author, orgId };
     const { state } = await decideAndAppend(ports, within, agent, {
       id,
@@ -260,13 +254,6 @@ async function endAccount(
   return position;
 }
 
-/** The organisations that are told; an older version did not note them. */
-const toldOf = async (
-  { trails }: Pick<ErasurePorts, 'trails'>,
-  userId: string,
-  noted: readonly string[] | null,
-): Promise<readonly string[]> => noted ?? (await trails.organisationsOf(userId));
-
 /** The person's own trail comes last. */
 async function tellTrails(
   ports: Pick<ErasurePorts, 'events' | 'ids' | 'clock' | 'trails'>,
@@ -274,7 +261,8 @@ async function tellTrails(
   userId: string,
   toldOrgIds: readonly string[] | null,
 ): Promise<void> {
-  const orgIds = await toldOf(ports, userId, toldOrgIds);
+  // An older version did not note them.
+  const orgIds = toldOrgIds ?? (await ports.trails.organisationsOf(userId));
   const erasure = { ownerId: userId, basis: 'account_erased', orgIds: [...orgIds, null] } as const;
   await recordKeyErasure(ports, author, erasure);
 }

@@ -1,17 +1,7 @@
-export interface OwnedAgent {
-  readonly id: string;
-  readonly orgId: string;
-}
-
 /** The audit trails, as far as commands depend on what they hold. */
 export interface Trails {
   /** The organisations whose trail has lines of the person. Throws `store_unavailable`, `index_building`. */
   organisationsOf(userId: string): Promise<readonly string[]>;
-  /**
-   * The agents of these organisations that the person owns or owned once, also deleted ones. Throws `store_unavailable`,
-   * `index_building`.
-   */
-  agentsOf(userId: string, orgIds: readonly string[]): Promise<readonly OwnedAgent[]>;
 }
 
 /** Signed checkpoints of audit trails. */

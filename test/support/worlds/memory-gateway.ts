@@ -7,7 +7,6 @@ import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
 import type { ChangeAttribution } from '../../../commands/ports/change-attribution.ts';
-import type { OwnedAgent } from '../../../commands/ports/trails.ts';
 import { EventMetadata } from '../../../commands/values/event.ts';
 import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
 import type { Leases } from '../../../commands/ports/leases.ts';
@@ -163,15 +162,6 @@ const organisationsOf = ({ all }: MemoryEventStore, userId: string): readonly st
   return [...new Set(ids)];
 };
 
-/** The agents of any owner at any time: a command asks for the present one itself. */
-const agentsIn = ({ all }: MemoryEventStore, userId: string): readonly OwnedAgent[] =>
-  all
-    .filter(({ streamName, data }) => streamName.startsWith('agent-') && data['owner_id'] === userId)
-    .map(({ streamName, metadata }) => ({
-      id: streamName.slice('agent-'.length),
-      orgId: EventMetadata.parse(metadata).org_id ?? '',
-    }));
-
 export function memoryPorts() {
   const clock = new ManualClock('2026-03-01T12:00:00.000Z');
   const events = new MemoryEventStore(() => clock.now());
@@ -216,10 +206,7 @@ export function memoryPorts() {
     changeAttribution: silentEchoes,
     mirrorVersions: noCopies,
     contacts: { writtenTo: () => Promise.resolve(new Set()) },
-    trails: {
-      organisationsOf: (userId) => Promise.resolve(organisationsOf(events, userId)),
-      agentsOf: (userId) => Promise.resolve(agentsIn(events, userId)),
-    },
+    trails: { organisationsOf: (userId) => Promise.resolve(organisationsOf(events, userId)) },
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
