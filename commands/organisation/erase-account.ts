@@ -191,8 +191,9 @@ interface Forgotten {
 }
 
 /**
- * Agents end with the person, and so do their keys, also of those deleted before: where their requests came from tells where the person was. One
- * that has another owner by now keeps its key. All of it comes before the person's key, so an interrupted erasure does it again.
+ * The person's agents end, and the keys of all that were last theirs: where their requests came from tells where the person
+ * was. One that has another owner by now keeps its key. All of it comes before the person's key, so an interrupted erasure
+ * does it again.
  */
 async function forgetAgents(
   ports: ErasurePorts,
