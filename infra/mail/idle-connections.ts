@@ -15,6 +15,7 @@ export interface IdleOptions {
 interface Idle {
   readonly connection: ImapConnection;
   readonly user: User;
+  /** When its user gave it back. */
   readonly since: number;
   readonly timer: NodeJS.Timeout;
 }
@@ -57,7 +58,7 @@ export class IdleConnections {
     return connection && { connection, user };
   }
 
-  /** The one that was used longest ago. */
+  /** The one that callers need least. */
   takeOldest(): ImapConnection | null {
     return this.#take(() => this.#idle[0]);
   }
@@ -71,7 +72,9 @@ export class IdleConnections {
       dismiss(connection);
     }, lastsMs);
     timer.unref();
-    const idle = { connection, user, since: now(), timer };
+    // What the worker borrowed, callers had not used for a while already.
+    const since = user === 'callers' && usedBy === 'worker' ? -Infinity : now();
+    const idle = { connection, user, since, timer };
     this.#idle = usedBy === 'worker' ? [idle, ...this.#idle] : [...this.#idle, idle];
   }
 
