@@ -279,6 +279,7 @@ export class MailboxWatch {
   async endAttesting(): Promise<void> {
     if (this.#inbox) await this.#options.sync.attest(this.#inbox, { forMs: 0, life: null });
     this.#isAttesting = false;
+    if (this.#inbox && this.#ownMoves.needsLook(this.#inbox)) this.#inboxChanged = true;
   }
 
   async #attest(inbox: FolderRef | undefined): Promise<void> {

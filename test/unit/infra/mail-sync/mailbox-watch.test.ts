@@ -8,11 +8,14 @@ import { SYNC_TIMES } from '../../../../infra/mail-sync/sync-times.ts';
 import type { WatchLease } from '../../../../infra/mail/connection-pool.ts';
 import type { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
 import { WakeSignal } from '../../../../infra/concurrency/wake-signal.ts';
+import { type SqlText, textOf } from '../../../../commands/ports/statement.ts';
 import { HeldSleeps } from '../../../support/fakes/held-sleeps.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 
 const INBOX = { number: 1, path: 'INBOX' };
 const MIRROR = { uidValidity: 7, uidNext: 5, indexedFrom: 1, highestModseq: null, total: 4 };
+/** Where the message was that an own move took. */
+const LEFT = { mailboxNumber: 1, folderNumber: INBOX.number, uidValidity: 7, uid: 4 };
 const GATHER_MS = 25;
 const QUIET_MS = 1_000;
 
@@ -26,6 +29,7 @@ class FakeConnection {
   readonly isUsable = true;
   readonly canListen = true;
   readonly highestModseq = null;
+  readonly openPath = INBOX.path;
   isListening = false;
   arrivals = 0;
   looks = 0;
@@ -61,9 +65,15 @@ function startWatch() {
   const connection = new FakeConnection();
   const wake = new WakeSignal();
   const ending = new AbortController();
+  const settledRows: object[] = [];
+  const query = (statement: SqlText): Promise<readonly object[]> =>
+    Promise.resolve(textOf(statement).includes('f.trusted') ? settledRows : []);
   const sync = {
     mailboxId: 'mbx_1',
-    ports: { clock, sql: { query: () => Promise.resolve([]) } },
+    unfinished: new Set(),
+    ports: { clock, sql: { query }, locators: { message: String, openMessage: () => LEFT } },
+    feed: { append: () => Promise.resolve(1n) },
+    applyMoves: () => Promise.resolve(),
     inTurn: (step: () => Promise<unknown>) => step(),
     assertHeld: () => undefined,
     mirrorOf: () => Promise.resolve(MIRROR),
@@ -97,7 +107,7 @@ function startWatch() {
     sleeps.end(GATHER_MS);
     await done;
   };
-  return { clock, sleeps, connection, watch, end };
+  return { clock, sleeps, connection, watch, verdicts, settledRows, end };
 }
 
 describe('MailboxWatch', () => {
@@ -158,5 +168,27 @@ describe('MailboxWatch', () => {
     await settled();
     expect(connection.looks, 'held').to.equal(1);
     expect(watch.isCurrent).to.equal(false);
+  });
+
+  it('looks at INBOX after an own move when the server turns out to report late', async () => {
+    const { connection, watch, verdicts, sleeps, settledRows } = world;
+    const folder = { folder_number: 1, uid_validity: '7', uid_next: '5', total: '4', followed: true };
+    const settledBy = { expectation_id: 'a', operation_id: 'opn_a', flags: [true], keywords: null };
+    const change = { kind: 'leaves', folder: 1, uidValidity: 7, uid: 4, moved: true };
+    const counted = { distrusts: '1', trusted: '0', taken: false };
+    const arrival = { ...change, kind: 'arrives', folder: 2, uid: 9, previousId: 'msg_4' };
+    settledRows.push({ ...folder, ...settledBy, ...counted, id: '1', change });
+    settledRows.push({ ...folder, ...settledBy, ...counted, folder_number: 2, id: '2', change: arrival });
+    watch.markSettled([1]);
+    await settled();
+    sleeps.end(GATHER_MS);
+    await settled();
+    expect(connection.looks, 'not for the move').to.equal(1);
+    for (let news = 0; news < 3; news += 1) verdicts.reportedOnAsking('host:143');
+    watch.markSettled([]);
+    await settled();
+    sleeps.end(GATHER_MS);
+    await settled();
+    expect(connection.looks).to.equal(2);
   });
 });
