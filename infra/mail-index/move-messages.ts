@@ -2,10 +2,10 @@
 import type { Sql } from '../../commands/ports/ports.ts';
 import { type Fence, FencedOff, type MovedMessages } from './folder-mirror.ts';
 
-const COLUMNS = `received_at, sent_at, size, thread_key, message_key, seen, flagged, answered, draft, deleted,
-  has_attachment, keywords, provider_id`;
-
-/** Folders are locked in the order in which an operation locks them. */
+/**
+ * Folders are locked in the order in which an operation locks them. A message gets the next UID of its new folder, so its key
+ * is free.
+ */
 const MOVE = {
   name: 'mirror_move',
   text: `
@@ -18,23 +18,21 @@ const MOVE = {
       select m.* from held, unnest($4::int[], $5::bigint[], $6::int[], $7::bigint[])
         as m (from_folder, from_uid, to_folder, to_uid)
     ),
-    gone as (
-      delete from mirror.message as old using moved
-      where old.mailbox_number = $3 and old.folder_number = from_folder and old.uid = from_uid
-      returning old.*, to_folder, to_uid
-    ),
     arrived as (
-      insert into mirror.message (mailbox_number, folder_number, uid, ${COLUMNS})
-      select mailbox_number, to_folder, to_uid, ${COLUMNS} from gone where to_folder is not null
-    ),
-    gone_texts as (
-      delete from mirror.message_text as old using moved
-      where old.mailbox_number = $3 and old.folder_number = from_folder and old.uid = from_uid
-      returning old.words, old.envelope, to_folder, to_uid
+      update mirror.message as known set folder_number = to_folder, uid = to_uid from moved
+      where mailbox_number = $3 and known.folder_number = from_folder and known.uid = from_uid and to_folder is not null
     ),
     arrived_texts as (
-      insert into mirror.message_text (mailbox_number, folder_number, uid, words, envelope)
-      select $3, to_folder, to_uid, words, envelope from gone_texts where to_folder is not null
+      update mirror.message_text as known set folder_number = to_folder, uid = to_uid from moved
+      where mailbox_number = $3 and known.folder_number = from_folder and known.uid = from_uid and to_folder is not null
+    ),
+    gone as (
+      delete from mirror.message as known using moved
+      where mailbox_number = $3 and known.folder_number = from_folder and known.uid = from_uid and to_folder is null
+    ),
+    gone_texts as (
+      delete from mirror.message_text as known using moved
+      where mailbox_number = $3 and known.folder_number = from_folder and known.uid = from_uid and to_folder is null
     ),
     changed as (
       update mirror.folder as f set uid_next = now.uid_next, total = now.total, indexed = f.indexed + now.grown,

@@ -185,6 +185,36 @@ describe('the index in Postgres', function () {
     expect(await index.folder(KEY)).to.equal(null);
   });
 
+  it('moves messages with all that is stored of them, or takes them from their folder', async () => {
+    const archive = { ...KEY, folderNumber: 2 };
+    await apply({ added: [message(1, { seen: true, keywords: ['Later'] }), message(2), message(3)] });
+    await apply({ ...archive, mirror: { ...mirror, total: 0 } });
+    await sql.query("alter table mirror.message add added_later text default ''");
+    await sql.query("update mirror.message set added_later = 'uid ' || uid");
+    const state = { invalidations: 0 };
+    await index.move(MAILBOX_ID, FENCE_OF_TEST, {
+      mailboxNumber: MAILBOX_NUMBER,
+      moves: [
+        { from: KEY.folderNumber, uid: 1, to: 2, newUid: 100 },
+        { from: KEY.folderNumber, uid: 2, to: null, newUid: 101 },
+      ],
+      folders: [
+        { ...state, folderNumber: KEY.folderNumber, uidNext: 100, total: 1, grown: -2 },
+        { ...state, folderNumber: 2, uidNext: 101, total: 1, grown: 1 },
+      ],
+      feedPosition: null,
+      echoes: [],
+    });
+    const stored = `select folder_number, m.uid::int, keywords, added_later, envelope like '%Subject%' as has_text
+      from mirror.message as m full join mirror.message_text as t using (folder_number, uid) order by folder_number`;
+    const kept = { has_text: true };
+    expect(await sql.query(stored)).to.deep.equal([
+      { ...kept, folder_number: 1, uid: 3, keywords: null, added_later: 'uid 3' },
+      { ...kept, folder_number: 2, uid: 100, keywords: ['Later'], added_later: 'uid 1' },
+    ]);
+    expect(await index.folder(archive)).to.include({ uidNext: 101, total: 1 });
+  });
+
   it('removes folders and whole mailboxes', async () => {
     const other = { ...KEY, folderNumber: 2 };
     await apply({ added: [message(1)] });
