@@ -1,6 +1,6 @@
 /**
  * The work of a worker beside its watch on INBOX: polls of other folders, the initial scan, comparisons. It runs with bulk
- * priority on a connection that closes when the work is done.
+ * priority on a connection other than the watch's, which is kept for a while once the mailbox is complete.
  */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
