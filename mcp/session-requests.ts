@@ -7,7 +7,7 @@ import type { Caller } from '../commands/kernel/access.ts';
 import { GatewayError } from '../commands/values/errors.ts';
 import { credentialOf, recordRefusal, requestAuthor } from '../commands/kernel/access-events.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
-import type { McpCalls, McpSession } from '../commands/ports/mcp.ts';
+import type { McpCalls, McpSession, OpenCall } from '../commands/ports/mcp.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { goneSignal } from '../read-api/http/disconnect-signal.ts';
@@ -114,11 +114,15 @@ export class SessionRequests {
     if (sessionId === undefined)
       return await this.#methods.answer(message, exchange, () => goneSignal(response));
     using call = this.#options.calls.open({ sessionId, requestId: message.id });
-    const { cancelled } = call;
     const answer = this.#methods.answer(message, exchange, () =>
-      AbortSignal.any([goneSignal(response), cancelled]),
+      AbortSignal.any([goneSignal(response), cancelledSignal(call)]),
     );
-    return await Promise.race([answer, cancellation(cancelled, answer)]);
+    return await new Promise((resolve, reject) => {
+      answer.then(resolve, reject);
+      call.onCancelled(() => {
+        resolve(null);
+      });
+    });
   }
 
   /** Only a cancellation has an effect; an unknown call has already ended. */
@@ -160,15 +164,14 @@ export class SessionRequests {
   }
 }
 
-/** Resolves to null when the signal aborts; the answer is then dropped. */
-const cancellation = (cancelled: AbortSignal, answer: Promise<unknown>): Promise<null> =>
-  new Promise((resolve) => {
-    const end = (): void => {
-      answer.catch(() => undefined);
-      resolve(null);
-    };
-    cancelled.addEventListener('abort', end, { once: true });
+/** Aborts when the client cancels the call. */
+function cancelledSignal(call: OpenCall): AbortSignal {
+  const cancelled = new AbortController();
+  call.onCancelled(() => {
+    cancelled.abort();
   });
+  return cancelled.signal;
+}
 
 const LIST_CHANGED = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
 

@@ -35,8 +35,8 @@ export interface CallName {
 
 /** A call while its client waits for the answer; disposed when the client no longer waits. */
 export interface OpenCall extends Disposable {
-  /** Aborts when the client cancels the call. */
-  readonly cancelled: AbortSignal;
+  /** Calls the listener once when the client cancels the call; at once when it has. */
+  onCancelled(listener: () => void): void;
 }
 
 export interface McpCalls {

@@ -15,34 +15,34 @@ export interface McpCallsOptions {
 
 export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
   readonly #sql: Sql;
-  readonly #open = new Map<string, AbortController>();
+  /**
+   * In the order of their beginning. A list, because a `Map` that has an entry for each request is copied again and again,
+   * and what its former copies held is kept until the next full collection.
+   */
+  readonly #open: NamedCall[] = [];
   readonly #ending = new AbortController();
   readonly #listening: Promise<void>;
 
   constructor({ sql, ...options }: McpCallsOptions) {
     this.#sql = sql;
     const onNotification = (told: string): void => {
-      for (const name of this.#open.keys()) if (hashOf(name) === told) this.#abort(name);
+      for (const { name } of [...this.#open]) if (hashOf(name) === told) this.#cancel(name);
     };
     this.#listening = listen({ ...options, channel: CHANNEL, onNotification }, this.#ending.signal);
   }
 
   open(call: CallName): OpenCall {
-    const name = nameOf(call);
-    const controller = new AbortController();
-    this.#open.set(name, controller);
-    return {
-      cancelled: controller.signal,
-      [Symbol.dispose]: () => {
-        // A client that reused the id has another call under it by now.
-        if (this.#open.get(name) === controller) this.#open.delete(name);
-      },
-    };
+    const opened = new NamedCall(nameOf(call), (ended) => {
+      const at = this.#open.lastIndexOf(ended);
+      if (at >= 0) this.#open.splice(at, 1);
+    });
+    this.#open.push(opened);
+    return opened;
   }
 
   async cancel(call: CallName): Promise<void> {
     const name = nameOf(call);
-    if (!this.#abort(name)) await this.#sql.query('select pg_notify($1, $2)', [CHANNEL, hashOf(name)]);
+    if (!this.#cancel(name)) await this.#sql.query('select pg_notify($1, $2)', [CHANNEL, hashOf(name)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -50,10 +50,37 @@ export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
     await this.#listening;
   }
 
-  #abort(name: string): boolean {
-    const controller = this.#open.get(name);
-    controller?.abort();
-    return controller !== undefined;
+  /** False when no call here has the name. A client that reused an id means its newest call. */
+  #cancel(name: string): boolean {
+    const call = this.#open.findLast((one) => one.name === name);
+    call?.cancel();
+    return call !== undefined;
+  }
+}
+
+class NamedCall implements OpenCall {
+  readonly name: string;
+  readonly #end: (call: NamedCall) => void;
+  readonly #listeners: (() => void)[] = [];
+  #isCancelled = false;
+
+  constructor(name: string, end: (call: NamedCall) => void) {
+    this.name = name;
+    this.#end = end;
+  }
+
+  onCancelled(listener: () => void): void {
+    if (this.#isCancelled) listener();
+    else this.#listeners.push(listener);
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    for (const listener of this.#listeners.splice(0)) listener();
+  }
+
+  [Symbol.dispose](): void {
+    this.#end(this);
   }
 }
 

@@ -108,20 +108,22 @@ const keyOf = ({ sessionId, requestId }: CallName): string => JSON.stringify([se
 
 /** Calls of one process, in memory. */
 function memoryMcpCalls(): McpCalls {
-  const open = new Map<string, AbortController>();
+  const open = new Map<string, (() => void)[]>();
   return {
     open: (call) => {
-      const controller = new AbortController();
-      open.set(keyOf(call), controller);
+      const listeners: (() => void)[] = [];
+      open.set(keyOf(call), listeners);
       return {
-        cancelled: controller.signal,
+        onCancelled: (listener) => {
+          listeners.push(listener);
+        },
         [Symbol.dispose]: () => {
           open.delete(keyOf(call));
         },
       };
     },
     cancel: (call) => {
-      open.get(keyOf(call))?.abort();
+      for (const listener of open.get(keyOf(call)) ?? []) listener();
       return Promise.resolve();
     },
   };
