@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../commands/values/errors.ts';
-import type { RequestGate } from '../read-api/http/request-gate.ts';
+import type { AuthenticatedRequest, RequestGate } from '../read-api/http/request-gate.ts';
 import { ClientGone, readBody } from '../read-api/http/request-body.ts';
 import { ALLOWED_METHODS, sendNoContent, sendRefusal } from './http-answers.ts';
 import { EnvelopeRefusal, readEnvelope } from './json-rpc-messages.ts';
@@ -75,7 +75,7 @@ class McpEndpoint {
     const visitor = await door.authenticate(request, requestId);
     const place = { release: door.admit(visitor, 'read', response) };
     try {
-      if (request.method === 'POST') await this.#post(request, response, { requestId, place });
+      if (request.method === 'POST') await this.#post(request, response, { requestId, place, visitor });
       else if (request.method === 'DELETE') {
         await this.#sessions.end({ headers: request.headers, visitor, requestId });
         sendNoContent(response);
@@ -93,15 +93,14 @@ class McpEndpoint {
   async #post(
     request: IncomingMessage,
     response: ServerResponse,
-    { requestId, place }: Admitted,
+    { requestId, place, visitor: admitted }: Admitted,
   ): Promise<void> {
     const { ports, door } = this.#options;
     const { headers } = request;
     checkContentType(headers);
     checkAccept(headers);
     const envelope = readEnvelope(await readBody(request, ports.server.limits.jsonBodyBytes));
-    // Authenticates a second time: a body may take minutes to arrive, and rights end within a second.
-    const visitor = await door.authenticate(request, requestId);
+    const visitor = await door.afterBody(request, admitted, requestId);
     const sessionless = isSessionless(headers, envelope) ? this.#sessionless : null;
     await (sessionless ?? this.#sessions).answer({
       headers,
@@ -120,6 +119,7 @@ class McpEndpoint {
 
 interface Admitted {
   readonly requestId: string;
+  readonly visitor: AuthenticatedRequest;
   /** A place among the running requests, or among those that wait. */
   readonly place: { release: () => void };
 }

@@ -9,6 +9,8 @@ export interface RequestFacts {
   capability: string | null;
   /** Null until the request is authenticated. */
   caller: Pick<Caller, 'token' | 'principal' | 'org'> | null;
+  /** When the rights of the caller were read: monotonic milliseconds, and the version of the directory. */
+  rights: { readonly readAt: number; readonly version: number } | null;
 }
 
 const facts = new WeakMap<IncomingMessage, RequestFacts>();
@@ -17,7 +19,7 @@ const facts = new WeakMap<IncomingMessage, RequestFacts>();
 export function factsOf(request: IncomingMessage): RequestFacts {
   const known = facts.get(request);
   if (known) return known;
-  const fresh = { address: request.socket.remoteAddress ?? '', capability: null, caller: null };
+  const fresh = { address: request.socket.remoteAddress ?? '', capability: null, caller: null, rights: null };
   facts.set(request, fresh);
   return fresh;
 }

@@ -10,6 +10,9 @@ import { Origins } from './origin.ts';
 import { type Effect, RateLimits } from './rate-limits.ts';
 import { factsOf, surfaceOf } from './request-facts.ts';
 
+/** Rights that were read this long ago need not be read again: little of the second in which they end. */
+const RIGHTS_FRESH_MS = 20;
+
 export interface AuthenticatedRequest {
   readonly caller: Caller;
   /** Address and user agent for the events of this request. */
@@ -21,6 +24,15 @@ export interface RequestGate {
   checkOrigin(request: IncomingMessage, response: ServerResponse): boolean;
   /** Throws with status 401, or `store_unavailable`. The id is the `Request-Id` that the audit trail has. */
   authenticate(request: IncomingMessage, requestId?: string): Promise<AuthenticatedRequest>;
+  /**
+   * The visitor of a request whose body has arrived. Authenticates again, because a body may take minutes and rights end
+   * within a second; not when the body came with the head and no right has changed.
+   */
+  afterBody(
+    request: IncomingMessage,
+    visitor: AuthenticatedRequest,
+    requestId: string,
+  ): Promise<AuthenticatedRequest>;
   /** Counts a request and its effect against the token; it runs until the answer. Throws `rate_limited`. */
   admit(visitor: AuthenticatedRequest, effect: Effect, response: ServerResponse): () => void;
   /**
@@ -71,11 +83,11 @@ function openGate(
   const origins = new Origins(ports.server.baseUrl, options.allowedOrigins);
   const authenticator = new Authenticator(ports);
   const clients = new Clients(ports);
-  const { accessLog, ids } = ports;
+  const { accessLog, clock, directory, ids } = ports;
 
   const within = limited(limits, accessLog);
 
-  return {
+  const gate: RequestGate = {
     checkOrigin: (request, response) => {
       try {
         origins.check(request, response);
@@ -95,8 +107,15 @@ function openGate(
         seal: (principalId) => clients.seal(principalId, request),
       });
       options.noteUse(caller.token.id);
-      factsOf(request).caller = caller;
+      const rights = { readAt: clock.elapsedMs(), version: directory.version };
+      Object.assign(factsOf(request), { caller, rights });
       return { caller, client: await clients.seal(caller.principal.id, request) };
+    },
+    afterBody: async (request, visitor, requestId) => {
+      const { rights } = factsOf(request);
+      const areKnown =
+        rights?.version === directory.version && clock.elapsedMs() - rights.readAt <= RIGHTS_FRESH_MS;
+      return areKnown ? visitor : await gate.authenticate(request, requestId);
     },
     admit: ({ caller }, effect, response) => {
       const release = within(caller.token.id, effect, response, () => limits.admit(caller.token.id, effect));
@@ -115,4 +134,5 @@ function openGate(
       });
     },
   };
+  return gate;
 }

@@ -91,8 +91,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
       const keyed = keyOf(capability, header(request, 'idempotency-key'), sent);
       const effect = effectOf(capability, keyed.input);
       if (effect !== leastEffectOf(capability)) door.count(visitor, effect, response);
-      // Authenticates a second time: a body may take minutes to arrive, and rights end within a second.
-      const present = await door.authenticate(request, requestId);
+      const present = await door.afterBody(request, visitor, requestId);
       const outcome = await withBodyPaths(capability, () =>
         invokeCapability({
           capability,

@@ -45,6 +45,7 @@ const doorOf = (gate: Gate): RequestGate => ({
       new GatewayError(authorization === '' ? 'unauthenticated' : 'token_expired', 'no valid bearer'),
     );
   },
+  afterBody: (_, visitor) => Promise.resolve(visitor),
   admit: () => {
     if (gate.closed) throw tooFast();
     gate.counted.push('request');
