@@ -1,6 +1,6 @@
 /**
- * Verifies all trails once a day and when somebody asks, at most once an hour; tells the log what was found, and lets nothing be
- * signed over a trail that differs.
+ * Verifies all trails once a day and when somebody asks, at most once an hour, and again when a verification broke off; tells the
+ * log what was found, and lets nothing be signed over a trail that differs.
  */
 import { seal, type SealEvent } from '../../commands/audit/seal-events.ts';
 import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
@@ -13,7 +13,15 @@ import { type VerifiedTrail, verifyLog } from './verify-log.ts';
 
 const LEASE = 'audit-verifier';
 
-const IS_DUE = `started_at < now() - case when asked_at > started_at then interval '1 hour' else interval '1 day' end`;
+/** Began and did not end: the process died, or a store was unavailable. */
+const BROKE_OFF = `ended_at < started_at and not exists (select from work.lease where name = '${LEASE}' and until > now())`;
+
+const IS_DUE = `started_at < now() - case when ${BROKE_OFF} then interval '10 minutes'
+    when asked_at > started_at then interval '1 hour' else interval '1 day' end`;
+
+/** Requests of before it began are answered by it. */
+const END = `update vault.audit_verification
+  set ended_at = now(), asked_at = case when asked_at > started_at then asked_at end`;
 
 /** Holds while `isDue` does. */
 export const VERIFICATION_PROBE = `exists (select from vault.audit_verification where ${IS_DUE})`;
@@ -27,7 +35,7 @@ export class TrailVerifier {
     this.#sealer = sealer;
   }
 
-  /** True when the last one began a day ago, or somebody asked since and it began an hour ago. */
+  /** True when the last one began a day ago, or somebody asked since and it began an hour ago, or it broke off and began ten minutes ago. */
   async isDue(): Promise<boolean> {
     const [row] = await this.#ports.sql.query<{ due: boolean }>(
       `select ${IS_DUE} as due from vault.audit_verification`,
@@ -46,7 +54,7 @@ export class TrailVerifier {
       lease.assertHeld();
       await this.#tell(trails);
       await this.#remember(trails);
-      await sql.query('update vault.audit_verification set ended_at = now()');
+      await sql.query(END);
       return true;
     } finally {
       await lease.release();

@@ -87,7 +87,7 @@ const Verification = z.object({
   broken: z
     .object({ size: z.int().describe('The first checkpoint or line that differs.'), reason: z.string() })
     .nullable(),
-  requested_at: z.string().nullable().describe('While one that was asked for is awaited.'),
+  requested_at: z.string().nullable().describe('A request that no verification has answered yet.'),
 });
 
 interface VerifiedRow extends Record<string, unknown> {
@@ -112,8 +112,7 @@ export const getVerification = defineCapability<z.output<typeof Empty>, z.output
   output: Verification,
   handle: async (_, { ports: { sql }, caller }) => {
     const [row] = await sql.query<VerifiedRow>(
-      `select v.size, v.verified_at, v.failed_size, v.reason,
-          case when r.asked_at > coalesce(r.ended_at, '-infinity') then r.asked_at end as requested_at
+      `select v.size, v.verified_at, v.failed_size, v.reason, r.asked_at as requested_at
          from vault.audit_verification r left join vault.audit_verified v on v.trail = $1`,
       [caller.org.id],
     );

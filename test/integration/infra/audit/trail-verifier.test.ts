@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { TrailVerifier } from '../../../../infra/audit/trail-verifier.ts';
+import { getVerification, verifyAudit } from '../../../../read-api/audit/verification-routes.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { LINES, ORG, SealRig } from './seal-rig.ts';
 
@@ -140,6 +142,53 @@ describe('the verification of all trails', () => {
     expect(await verifier.isDue()).to.equal(false);
     await began('25 hours');
     expect(await verifier.isDue()).to.equal(true);
+  });
+
+  it('is due again ten minutes after it began and broke off, unless it still runs', async () => {
+    const verifier = new TrailVerifier(world.ports, world.sealer());
+    const died = AbortSignal.abort(new Error('the process ends'));
+    expect(String(await rejection(verifier.verify(died)))).to.contain('the process ends');
+    expect(await verifier.isDue(), 'at once').to.equal(false);
+    const began = (ago: string) =>
+      world.rig.sql.query(
+        `update vault.audit_verification set started_at = now() - $1::interval, ended_at = ended_at - interval '1 day'`,
+        [ago],
+      );
+    await began('9 minutes');
+    expect(await verifier.isDue()).to.equal(false);
+    await began('11 minutes');
+    expect(await verifier.isDue()).to.equal(true);
+    await world.rig.sql.query(
+      `insert into work.lease (name, run_id, until) values ('audit-verifier', 'run_2', now() + interval '30 seconds')`,
+    );
+    expect(await verifier.isDue(), 'another process verifies').to.equal(false);
+    await world.rig.sql.query(`update work.lease set until = now() - interval '1 second'`);
+    expect(await world.verify()).to.equal(true);
+    await began('11 minutes');
+    await world.rig.sql.query('update vault.audit_verification set ended_at = now()');
+    expect(await verifier.isDue(), 'it ended').to.equal(false);
+  });
+
+  it('answers a request with one that began after it and ended', async () => {
+    const { sql } = world.rig;
+    const context = { ports: { sql }, caller: { org: { id: ORG } } } as never;
+    const requestedAt = async () => (await getVerification.handle({}, context)).requested_at;
+    const verifier = new TrailVerifier(world.ports, world.sealer());
+    await verifyAudit.handle({}, context);
+    const first = await requestedAt();
+    expect(first).to.be.a('string');
+    expect(await rejection(verifier.verify(AbortSignal.abort(new Error('it ends'))))).to.be.an('error');
+    expect(await requestedAt(), 'it broke off').to.equal(first);
+    await sql.query('delete from vault.audit_signed');
+    const meanwhile = { stop: () => verifyAudit.handle({}, context).then(() => undefined) };
+    await new TrailVerifier(world.ports, meanwhile).verify(new AbortController().signal);
+    expect(await requestedAt(), 'made while it ran')
+      .to.be.a('string')
+      .and.not.to.equal(first);
+    await sql.query(`update vault.audit_verification set started_at = now() - interval '61 minutes'`);
+    expect(await verifier.isDue()).to.equal(true);
+    await world.verify();
+    expect(await requestedAt()).to.equal(null);
   });
 
   it('runs in one process at a time', async () => {
