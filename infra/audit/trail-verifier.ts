@@ -7,6 +7,7 @@ import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
 import { holdLease } from '../../commands/kernel/hold-lease.ts';
 import type { Fact } from '../../commands/values/event.ts';
 import { VERSIONED_TABLES } from './read-trails.ts';
+import { rememberVerified } from './remember-verified.ts';
 import { type Sealer, type SealPorts } from './sealer.ts';
 import { sealAuthor } from './sign-checkpoint.ts';
 import { type VerifiedTrail, verifyLog } from './verify-log.ts';
@@ -53,7 +54,7 @@ export class TrailVerifier {
       const trails = await verifyLog(this.#ports, signal);
       lease.assertHeld();
       await this.#tell(trails);
-      await this.#remember(trails);
+      await rememberVerified(sql, trails);
       await sql.query(END);
       return true;
     } finally {
@@ -86,22 +87,5 @@ export class TrailVerifier {
       [trails],
     );
     return new Set(rows.map(({ trail }) => trail));
-  }
-
-  async #remember(trails: ReadonlyMap<string, VerifiedTrail>): Promise<void> {
-    const all = [...trails];
-    await this.#ports.sql.query(
-      `insert into vault.audit_verified as v (trail, size, verified_at, failed_size, reason)
-       select trail, size, now(), failed_size, reason
-         from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) as w(trail, size, failed_size, reason)
-       on conflict (trail) do update set size = excluded.size, verified_at = excluded.verified_at,
-         failed_size = excluded.failed_size, reason = excluded.reason`,
-      [
-        all.map(([trail]) => trail),
-        all.map(([, { size }]) => size),
-        all.map(([, { difference }]) => difference?.size ?? null),
-        all.map(([, { difference }]) => difference?.reason ?? null),
-      ],
-    );
   }
 }

@@ -169,6 +169,27 @@ describe('the verification of all trails', () => {
     expect(await verifier.isDue(), 'it ended').to.equal(false);
   });
 
+  it('says of a finding whether it still stops the signing', async () => {
+    const context = { ports: { sql: world.rig.sql }, caller: { org: { id: ORG } } } as never;
+    const shown = () => getVerification.handle({}, context);
+    expect(await shown()).to.include({ state: 'none', epoch: 1, stopped: null });
+    world.alterEvent(1, { data: { name: 'Changed' } });
+    await finds('root_differs');
+    const found = { size: 3, reason: 'root_differs', epoch: 1 };
+    expect(await shown()).to.deep.include({
+      state: 'broken',
+      broken: found,
+      epoch: 1,
+      stopped: 'root_differs',
+    });
+    world.alterEvent(1, { data: { name: 'B' } });
+    const epoch = await world.sealer().newEpoch('We looked into it.');
+    expect(await shown()).to.deep.include({ state: 'broken', broken: found, epoch, stopped: null });
+    await world.seal();
+    await world.verify();
+    expect(await shown()).to.deep.include({ broken: null, epoch, stopped: null });
+  });
+
   it('answers a request with one that began after it and ended', async () => {
     const { sql } = world.rig;
     const context = { ports: { sql }, caller: { org: { id: ORG } } } as never;
