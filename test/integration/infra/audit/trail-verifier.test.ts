@@ -3,6 +3,7 @@ import { TrailVerifier } from '../../../../infra/audit/trail-verifier.ts';
 import { getVerification, verifyAudit } from '../../../../read-api/audit/verification-routes.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { Died, dyingAt } from './dying-ports.ts';
 import { LINES, ORG, SealRig } from './seal-rig.ts';
 
 describe('the verification of all trails', () => {
@@ -167,6 +168,45 @@ describe('the verification of all trails', () => {
     await began('11 minutes');
     await world.rig.sql.query('update vault.audit_verification set ended_at = now()');
     expect(await verifier.isDue(), 'it ended').to.equal(false);
+  });
+
+  it(`stops a trail before it says so, and says so also when the process dies between ${verifies('contract:12:seal-broken')}`, async () => {
+    await world.happens(1);
+    await world.seal();
+    await world.rig.sql.query('delete from vault.audit_signed where size = 3');
+    for (const isDone of [false, true]) {
+      for (let at = 1, isOver = false; !isOver; at += 1) {
+        const { ports, died } = dyingAt(world.ports, at, isDone);
+        const verification = new TrailVerifier(ports, world.sealer(ports)).verify(
+          new AbortController().signal,
+        );
+        await verification.catch((error: unknown) => {
+          if (!(error instanceof Died)) throw error;
+        });
+        isOver = !died();
+        const [tree] = await world.rig.sql.query<{ broken: string | null }>(
+          'select broken from vault.audit_tree where trail = $1',
+          [ORG],
+        );
+        const isTold = (await world.told()).at(-1) === 'AuditSealBroken note_missing';
+        if (isTold) expect(tree?.broken, 'told once it is so').to.equal('note_missing');
+        if (tree?.broken != null) {
+          await world.seal();
+          expect((await world.told()).at(-1)).to.equal('AuditSealBroken note_missing');
+          await finds('note_missing');
+        }
+        // As if nothing was found so far.
+        await world.sealer().newEpoch('Again.');
+        await world.seal();
+        await world.happens(1);
+        await world.seal();
+        await world.rig.sql.query(
+          'delete from vault.audit_signed where (epoch, size) = (select epoch, min(size) from vault.audit_signed where trail = $1 group by epoch order by epoch desc limit 1)',
+          [ORG],
+        );
+        expect(at).to.be.lessThan(60);
+      }
+    }
   });
 
   it('says of a finding whether it still stops the signing', async () => {
