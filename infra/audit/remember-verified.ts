@@ -1,5 +1,6 @@
 /** What a verification found of each trail, remembered for callers and operators. */
 import type { Sql } from '../../commands/ports/ports.ts';
+import type { BrokenReason } from '../../commands/audit/seal-events.ts';
 import type { VerifiedTrail } from './verify-log.ts';
 
 /** Replaces what was remembered of these trails. */
@@ -19,4 +20,13 @@ export async function rememberVerified(sql: Sql, trails: ReadonlyMap<string, Ver
       all.map(([, { difference }]) => difference?.reason ?? null),
     ],
   );
+}
+
+/** What the last verification found of the log in this epoch; null for a read model, which may be mended since. */
+export async function foundIn(sql: Sql, trail: string, epoch: number): Promise<BrokenReason | null> {
+  const [row] = await sql.query<{ reason: BrokenReason }>(
+    `select reason from vault.audit_verified where trail = $1 and epoch = $2 and reason <> 'read_model'`,
+    [trail, epoch],
+  );
+  return row?.reason ?? null;
 }

@@ -7,6 +7,7 @@ import type { Ports, Sql } from '../../commands/ports/ports.ts';
 import type { Fact } from '../../commands/values/event.ts';
 import type { AnchoredNote, FileAnchors } from './file-anchors.ts';
 import { linesAgree, VERSIONED_TABLES } from './read-trails.ts';
+import { foundIn } from './remember-verified.ts';
 import { publicKeysOf, SealKeyMissing, sealKeys, signNote } from './seal-keys.ts';
 import { type SealMemory, SealOvertaken, type TrailTree, type Watch } from './seal-memory.ts';
 import { rangeRoot } from '../../projections/audit-tree.ts';
@@ -92,13 +93,15 @@ export class CheckpointSigner {
   }
 
   /**
-   * The note, null when the trail is signed at this size, or why the tree may not be signed: the read model must agree with it
-   * now, and with the last note at its size.
+   * The note, null when the trail is signed at this size, or why the tree may not be signed: no verification found the log
+   * changed in this epoch, and the read model must agree with the tree now, and with the last note at its size.
    */
   async #judge(watch: Watch, held: TrailTree): Promise<Signed | BrokenReason | null> {
     const { trail, tree, broken } = held;
     if (broken !== null && broken !== 'read_model') return broken;
     const { sql } = this.#ports;
+    const found = await foundIn(sql, trail, watch.epoch);
+    if (found !== null) return found;
     if (broken === 'read_model' && !(await linesAgree(sql, trail))) return 'read_model';
     if (!(await this.#hasRoot(trail, tree.size, tree.root()))) return 'read_model';
     if (await this.#differsOutside(watch, held)) return 'anchor_differs';
