@@ -66,16 +66,10 @@ interface Started {
   readonly startedBy: readonly (string | null)[];
 }
 
-/** The organisation of a hold that could not be read: any. */
-const UNREAD = '';
-
 /** True when the key of an agent that was once the person's goes with this account: it seals what the agent did for both. */
 const endsAgentOf = ({ agentOwners }: Held, orgId: string, userId: string, { id }: Target): boolean =>
   [...agentOwners.values()].some(
-    (agent) =>
-      [UNREAD, agent.orgId].includes(orgId) &&
-      agent.ownerIds.at(-1) === userId &&
-      agent.ownerIds.includes(id),
+    (agent) => agent.orgId === orgId && agent.lastOwnerIds.includes(userId) && agent.ownerIds.includes(id),
   );
 
 /** True for drafts in the organisation of the hold that the person started, or an agent that is or was theirs. */
@@ -85,7 +79,7 @@ const isByPerson = (
   { mailboxId, startedBy }: Started,
   { id }: Target,
 ): boolean =>
-  [UNREAD, mailboxes.get(mailboxId ?? '')?.orgId].includes(orgId) &&
+  mailboxes.get(mailboxId ?? '')?.orgId === orgId &&
   startedBy.some((by) => by !== null && (by === id || agentOwners.get(by)?.ownerIds.includes(id) === true));
 
 type Known = Pick<Directory, 'isCurrent' | 'state'>;
@@ -153,9 +147,7 @@ export function heldContent(state: Held): HeldContent | null {
   const idsOf = (type: Target['type']): readonly string[] =>
     targets.flatMap((target) => (target.type === type ? [target.id] : []));
   const people = new Set(
-    targets.flatMap(({ type, orgId, id }) =>
-      type === 'person' ? organisationsOf(state, orgId).map((each) => `${each}/${id}`) : [],
-    ),
+    targets.flatMap(({ type, orgId, id }) => (type === 'person' ? [`${orgId}/${id}`] : [])),
   );
   const theirs = [...state.agentOwners.values()].filter(({ orgId, ownerIds }) =>
     ownerIds.some((ownerId) => people.has(`${orgId}/${ownerId}`)),
@@ -166,6 +158,3 @@ export function heldContent(state: Held): HeldContent | null {
     startedBy: [...people, ...theirs.map(({ orgId, id }) => `${orgId}/${id}`)],
   };
 }
-
-const organisationsOf = ({ mailboxes }: Held, orgId: string): readonly string[] =>
-  orgId === UNREAD ? [...new Set([...mailboxes.values()].map((each) => each.orgId))] : [orgId];

@@ -56,6 +56,7 @@ export async function eraseAccount(
   userId: string,
 ): Promise<Position | null> {
   assertNotHeld(ports.directory, { kind: 'account', userId });
+  await assertReadable(ports, userId);
   const held = allMembershipsOf(ports.directory.state, userId);
   const lastOf = [];
   for (const member of held) if (await isLastOwner(ports, member)) lastOf.push(member.orgId);
@@ -167,9 +168,14 @@ function lastOwner({ directory: { state } }: ErasurePorts, orgIds: readonly stri
   );
 }
 
-/** Also deleted ones. */
+/** Whose agent it is must be known: its key goes with the person, or stays. Throws for an event that cannot be read. */
+async function assertReadable(ports: ErasurePorts, userId: string): Promise<void> {
+  for (const { id } of agentsLastOwnedBy(ports, userId)) await loadAggregate(ports.events, agent, id);
+}
+
+/** Also deleted ones, and those that may be the person's. */
 const agentsLastOwnedBy = ({ directory }: ErasurePorts, userId: string): readonly AgentOwnersEntry[] =>
-  [...directory.state.agentOwners.values()].filter(({ ownerIds }) => ownerIds.at(-1) === userId);
+  [...directory.state.agentOwners.values()].filter(({ lastOwnerIds }) => lastOwnerIds.includes(userId));
 
 /** Tokens and sessions, in every organisation. They count no longer since the erasure began. */
 async function endCredentials(ports: ErasurePorts, author: Author, userId: string): Promise<void> {
