@@ -5,11 +5,17 @@
 import type { Caller } from './access.ts';
 import type { Directory, DirectoryState } from '../ports/directory.ts';
 import type { LegalHoldEntry } from '../ports/legal-holds.ts';
+import type { PartInApproval } from '../ports/trails.ts';
 import { GatewayError } from '../values/errors.ts';
 
 /** What would be lost. */
 export type Loss =
-  | { readonly kind: 'account'; readonly userId: string }
+  | {
+      readonly kind: 'account';
+      readonly userId: string;
+      /** In which the person took part, or an agent whose key goes with the account. */
+      readonly approvals: readonly PartInApproval[];
+    }
   /** With all its mailboxes, and everybody who could release its holds. */
   | { readonly kind: 'organisation'; readonly orgId: string }
   /** Messages on the mail server. */
@@ -45,7 +51,11 @@ export const holdsAgainst = (state: Held, loss: Loss): readonly LegalHoldEntry[]
 function forbids(state: Held, { orgId }: LegalHoldEntry, target: Target, loss: Loss): boolean {
   switch (loss.kind) {
     case 'account':
-      return target.id === loss.userId || endsAgentOf(state, orgId, loss.userId, target);
+      return (
+        target.id === loss.userId ||
+        endsAgentOf(state, orgId, loss.userId, target) ||
+        loss.approvals.some((approval) => isAbout(approval, target))
+      );
     case 'organisation':
       return orgId === loss.orgId;
     case 'messages':
@@ -71,6 +81,10 @@ const endsAgentOf = ({ agentOwners }: Held, orgId: string, userId: string, { id 
   [...agentOwners.values()].some(
     (agent) => agent.orgId === orgId && agent.lastOwnerIds.includes(userId) && agent.ownerIds.includes(id),
   );
+
+/** True when the approval is what is held, or is part of it: its reasons are read with the keys of who gave them. */
+const isAbout = ({ id, mailboxId, draftId }: PartInApproval, target: Target): boolean =>
+  [id, mailboxId, draftId].includes(target.id);
 
 /** True for drafts in the organisation of the hold that the person started, or an agent that is or was theirs. */
 const isByPerson = (

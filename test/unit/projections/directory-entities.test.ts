@@ -231,7 +231,7 @@ describe('directory', () => {
     for (const entity of denialBy(unread, maps.lookUp).put) maps.put(entity);
     const against = (loss: Loss) => holdsAgainst(maps.state, loss).map(({ id }) => id);
     expect(against({ kind: 'organisation', orgId: ORG })).to.deep.equal(['hld_1']);
-    expect(against({ kind: 'account', userId: OWNER })).to.deep.equal(['hld_1']);
+    expect(against({ kind: 'account', userId: OWNER, approvals: [] })).to.deep.equal(['hld_1']);
     const draft = { kind: 'draft', draftId: 'drf_1', mailboxId: MAILBOX } as const;
     expect(against({ ...draft, startedBy: AGENT })).to.deep.equal(['hld_1']);
     expect(heldContent(maps.state)?.startedBy).to.deep.equal([`${ORG}/${OWNER}`, `${ORG}/${AGENT}`]);

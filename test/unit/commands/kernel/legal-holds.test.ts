@@ -12,7 +12,12 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import { directoryHolding, holdOn } from '../../../support/fakes/directory-holding.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-const ACCOUNT: Loss = { kind: 'account', userId: 'usr_1' };
+const ACCOUNT: Loss = { kind: 'account', userId: 'usr_1', approvals: [] };
+const APPROVER: Loss = {
+  kind: 'account',
+  userId: 'usr_3',
+  approvals: [{ id: 'chk_1', mailboxId: 'mbx_1', draftId: 'drf_1' }],
+};
 const MESSAGES: Loss = { kind: 'messages', mailboxId: 'mbx_1' };
 const draftBy = (startedBy: string): Loss => ({
   kind: 'draft',
@@ -42,6 +47,7 @@ describe('what a legal hold forbids', () => {
     directory.hold(holdOn('hld_1', target));
     const losses = {
       account: ACCOUNT,
+      'account of an approver': APPROVER,
       messages: MESSAGES,
       'own draft': draftBy('usr_1'),
       "agent's draft": draftBy('agt_1'),
@@ -55,6 +61,7 @@ describe('what a legal hold forbids', () => {
   };
 
   it(`follows from its targets ${verifies('contract:12:hold-blocks')}`, () => {
+    const approver = 'account of an approver';
     const drafts = ['own draft', "agent's draft", "another's draft"];
     const mailboxes = ['mailbox with own drafts', 'mailbox without'];
     expect(forbidden({ type: 'person', id: 'usr_1' })).to.have.members([
@@ -65,15 +72,22 @@ describe('what a legal hold forbids', () => {
     ]);
     expect(forbidden({ type: 'mailbox', id: 'mbx_1' })).to.have.members([
       'messages',
+      approver,
       ...drafts,
       ...mailboxes,
     ]);
-    expect(forbidden({ type: 'draft', id: 'drf_1', ...place })).to.have.members([...drafts, ...mailboxes]);
+    expect(forbidden({ type: 'draft', id: 'drf_1', ...place })).to.have.members([
+      approver,
+      ...drafts,
+      ...mailboxes,
+    ]);
     expect(forbidden({ type: 'approval', id: 'chk_1', ...place, draftId: 'drf_1' })).to.have.members([
+      approver,
       ...drafts,
       ...mailboxes,
     ]);
-    expect(forbidden({ type: 'approval', id: 'chk_1', ...place })).to.have.members(mailboxes);
+    expect(forbidden({ type: 'approval', id: 'chk_1', ...place })).to.have.members([approver, ...mailboxes]);
+    expect(forbidden({ type: 'approval', id: 'chk_2', ...place })).to.have.members(mailboxes);
     expect(forbidden({ type: 'mailbox', id: 'mbx_2' })).to.deep.equal([]);
   });
 
