@@ -8,6 +8,7 @@ import { originOf, readVkey, rootIn, rotationText, vkeyOf } from '../../commands
 import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports, Sql } from '../../commands/ports/ports.ts';
 import type { Fact } from '../../commands/values/event.ts';
+import { foundIn } from './remember-verified.ts';
 import { newKey, type SealKey, sealKeys, signNote } from './seal-keys.ts';
 import { type SealMemory, SealOvertaken, type Watch } from './seal-memory.ts';
 import { sealAuthor } from './sign-checkpoint.ts';
@@ -151,7 +152,8 @@ export class KeyChanges {
   async #rotated(watch: Watch, trail: string): Promise<Change<string>> {
     const { sql } = this.#ports;
     const [held] = await this.#memory.trees([trail]);
-    if (held?.signedEpoch !== watch.epoch || held.broken !== null || watch.restored)
+    const found = await foundIn(sql, trail, watch.epoch);
+    if (held?.signedEpoch !== watch.epoch || (held.broken ?? found) !== null || watch.restored)
       throw new Error(`The trail ${trail} has no checkpoint of this epoch, or is broken: seal it first.`);
     const [last] = await sql.query<{ note: string }>(
       'select note from vault.audit_signed where trail = $1 and epoch = $2 and size = $3',

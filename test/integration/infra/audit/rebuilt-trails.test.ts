@@ -41,6 +41,7 @@ describe('what a rebuild of the audit trail finds', function () {
       before[0],
     ]);
     expect(String(await rejection(rebuild()))).to.contain(`${ORG} (note_missing at ${String(before[0])})`);
+    expect(String(await rejection(world.sealer().keys.rotate(ORG)))).to.contain('broken');
     await world.happens(1);
     await world.seal();
     expect(await world.sizes()).to.deep.equal(before.slice(1));
