@@ -110,7 +110,7 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
   effect: 'write',
   access: 'stepped-up-session',
   whileDeleted: true,
-  errors: ['legal_hold'],
+  errors: ['legal_hold', 'index_building'],
   rest: { method: 'delete', path: '/users/me', status: 202 },
   tool: null,
   // The key is not taken: after the erasure there is no session to repeat the request in.
