@@ -1,6 +1,7 @@
 /** Reading `read.approval`. Organisation, visibility and status are conditions of the query. */
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
 import type { Sql } from '../commands/ports/ports.ts';
+import type { PartInApproval } from '../commands/ports/trails.ts';
 import type { ApprovalRecord } from '../commands/operations/approval-record.ts';
 import type { ApprovalStatus } from '../commands/operations/approval-state.ts';
 import { type ApprovalRow, recordOfRow } from './approval-rows.ts';
@@ -159,4 +160,16 @@ export async function mayDecide(
     [approvalId, orgId, principalId, isPerson, approverRoles],
   );
   return rows.length > 0;
+}
+
+/** The approvals that one of these people and agents requested, voted on or cancelled. */
+export async function listApprovalsOf(
+  sql: Sql,
+  principalIds: readonly string[],
+): Promise<readonly PartInApproval[]> {
+  const rows = await sql.query<{ id: string; mailbox_id: string; draft_id: string | null }>(
+    'select id, mailbox_id, draft_id from read.approval where took_part && $1::text[]',
+    [principalIds],
+  );
+  return rows.map(({ id, mailbox_id, draft_id }) => ({ id, mailboxId: mailbox_id, draftId: draft_id }));
 }

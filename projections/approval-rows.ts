@@ -34,6 +34,7 @@ export interface ApprovalRow extends Omit<Start, 'targets' | 'policy'> {
   readonly exclude_owner: boolean;
   readonly votes: ApprovalRecord['votes'];
   readonly voters: readonly string[];
+  readonly took_part: readonly string[];
   /** As recorded; `statusAt` adds expiry by the clock. */
   readonly status: ApprovalStatus;
   readonly was_granted: boolean;
@@ -99,6 +100,7 @@ function requestedRow(
     ...{ policy, draft_id, supersedes, requested: requestedOf(data) },
     approver_role: terms.quorum > 0 ? terms.approver_role : null,
     exclude_owner: terms.exclude_owner,
+    took_part: [start.requester_id],
     ...{ votes: [], voters: [], status: 'awaiting_approval', was_granted: false },
     ...{ expires_at: new Date(data.expires_at), commit_at: null, ended_at: null },
     ...{ cancel_reason: null, invalidated: null, attempts: 0, error: null, results: null, counts: null },
@@ -121,9 +123,10 @@ type Changes = {
 
 /** An end is final: none of these changes follows it. */
 const ofApproval: Changes = {
-  ApprovalVoteCast: ({ votes, voters }, { data, meta }) => ({
+  ApprovalVoteCast: ({ votes, voters, took_part }, { data, meta }) => ({
     votes: [...votes, voteOf({ ...data, by: meta.actor, at: meta.occurred_at })],
     voters: [...voters, meta.actor.id],
+    took_part: [...took_part, meta.actor.id],
   }),
   ApprovalGranted: (_, { data }) => ({
     ...{ status: 'pending_commit', was_granted: true, commit_at: null },
@@ -144,7 +147,11 @@ const ofApproval: Changes = {
     expires_at: new Date(data.expires_at),
   }),
   ApprovalRejected: ended('rejected'),
-  ApprovalCancelled: (row, fact) => ({ ...ended('cancelled')(row, fact), cancel_reason: fact.data.reason }),
+  ApprovalCancelled: (row, fact) => ({
+    ...ended('cancelled')(row, fact),
+    cancel_reason: fact.data.reason,
+    took_part: [...row.took_part, fact.meta.actor.id],
+  }),
   ApprovalExpired: ended('expired'),
   ApprovalSuperseded: ended('superseded'),
   ApprovalInvalidated: (row, fact) => ({ ...ended('invalidated')(row, fact), invalidated: fact.data }),

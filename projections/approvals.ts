@@ -26,6 +26,8 @@ const COLUMNS = {
   exclude_owner: 'boolean',
   votes: 'jsonb',
   voters: 'text[]',
+  /** Who requested it, voted or cancelled it: their reasons are sealed under their keys. */
+  took_part: 'text[]',
   /** As recorded; expiry by the clock is added by `statusAt`. */
   status: 'text',
   was_granted: 'boolean',
@@ -47,7 +49,17 @@ const COLUMNS = {
 const columns = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
 const NOT_NULL: readonly string[] = [
   ...['id', 'mailbox_id', 'requester_id', 'requester_type', 'policy', 'requested', 'exclude_owner', 'votes'],
-  ...['voters', 'status', 'was_granted', 'expires_at', 'attempts', 'suspected', 'created_at', 'updated_at'],
+  ...[
+    'voters',
+    'took_part',
+    'status',
+    'was_granted',
+    'expires_at',
+    'attempts',
+    'suspected',
+    'created_at',
+    'updated_at',
+  ],
 ];
 
 /** Organisation and role in one: the planner would pick an organisation index, and walk all of it. */
@@ -58,7 +70,7 @@ export const OPEN = `status in ('awaiting_approval', 'pending_commit')`;
 
 export const approvals: Projection = {
   name: 'approvals',
-  version: 6,
+  version: 7,
   tables: ['approval', 'approval_start', 'approval_target'],
   create: (tableOf) => [
     `create table ${tableOf('approval')} (${columns
@@ -86,6 +98,7 @@ export const approvals: Projection = {
       `create index on ${table} (supersedes) where supersedes is not null`,
       `create index on ${table} (suspected, id) where ${OPEN} and suspected > 0`,
       `create index on ${table} using gin (voters) where ${OPEN}`,
+      `create index on ${table} using gin (took_part)`,
     ];
   },
   apply: async (batch) => {

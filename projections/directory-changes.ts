@@ -18,7 +18,13 @@ import {
 import { oauthClientChanges, oauthGrantChanges } from './directory-applications.ts';
 import { heldUnread, legalHoldChanges } from './directory-holds.ts';
 import { changeMailbox } from './directory-mailbox.ts';
-import { accountChanges, agentChanges, inviteChanges, organisationChanges } from './directory-people.ts';
+import {
+  accountChanges,
+  agentChanges,
+  inviteChanges,
+  organisationChanges,
+  ownedUnread,
+} from './directory-people.ts';
 import { changeSessions, isSessionEvent, isSessionFact } from './directory-sessions.ts';
 import { type Open, splitStreamName } from './projection.ts';
 
@@ -214,12 +220,13 @@ const SUBJECT_KINDS: Readonly<Record<string, EntityKind>> = {
 /**
  * The consequence of an event that cannot be read or applied: the subject of its stream is removed, and every person,
  * agent, token and grant it names. Its effect is unknown, so nothing it names keeps access. An organisation itself stays:
- * one bad event would lock out all of it. Its policy is replaced by one that denies.
+ * one bad event would lock out all of it. Its policy is replaced by one that denies. What a legal hold keeps, or may keep, it keeps.
  */
-export function denialBy({ streamName, type, data }: StoredEvent): DirectoryChange {
-  const { category, id } = splitStreamName(streamName);
+export function denialBy(event: StoredEvent, lookUp: LookUp): DirectoryChange {
+  const { category, id } = splitStreamName(event.streamName);
+  const { data } = event;
   if (category === 'policy') return put({ kind: 'policy', value: unreadablePolicy(id, data) });
-  if (category === 'legalHold') return heldUnread(id, type, data);
+  if (category === 'legalHold') return heldUnread(id, event);
   const subject = SUBJECT_KINDS[category];
   const named = [...JSON.stringify(data).matchAll(NAMED_ID)].flatMap(
     ([namedId, prefix = '']): EntityKey[] => {
@@ -227,7 +234,14 @@ export function denialBy({ streamName, type, data }: StoredEvent): DirectoryChan
       return kind ? [{ kind, id: namedId }] : [];
     },
   );
-  return { put: [], remove: subject ? [{ kind: subject, id }, ...named] : named };
+  const owned = category === 'agent' ? ownedUnread(id, event, lookUp) : NOTHING;
+  return { put: owned.put, remove: subject ? [{ kind: subject, id }, ...named] : named };
+}
+
+/** The keys that `denialBy` reads. */
+export function keysOfDenial({ streamName }: StoredEvent): readonly EntityKey[] {
+  const { category, id } = splitStreamName(streamName);
+  return category === 'agent' ? [{ kind: 'agentOwners', id }] : [];
 }
 
 /** Without the rules it is unknown what they forbid. */

@@ -14,6 +14,7 @@ import type {
   TokenEntry,
 } from '../commands/ports/directory.ts';
 import type { AgentOwnersEntry, LegalHoldEntry } from '../commands/ports/legal-holds.ts';
+import type { StoredEvent } from '../commands/values/event.ts';
 import type { ProjectedEvent } from './projection.ts';
 
 /** Streams whose events make up the directory. */
@@ -70,3 +71,7 @@ export const put = (...entities: readonly Entity[]): DirectoryChange => ({ put: 
 
 /** The event that changes the directory, and where it is in the log. */
 export type DirectoryEvent = Pick<ProjectedEvent, 'streamName' | 'fact' | 'position'>;
+
+/** Of an event that cannot be read: its envelope may still say so. */
+export const organisationOf = ({ org_id: orgId }: StoredEvent['metadata']): string =>
+  typeof orgId === 'string' ? orgId : '';

@@ -1,12 +1,13 @@
 /** How events of legal holds change the directory. */
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { HOLD_TARGETS, type HoldTarget, type LegalHoldEntry } from '../commands/ports/legal-holds.ts';
-import type { PastFact } from '../commands/values/event.ts';
+import type { PastFact, StoredEvent } from '../commands/values/event.ts';
 import {
   type DirectoryChange,
   type DirectoryEvent,
   type LookUp,
   NOTHING,
+  organisationOf,
   put,
 } from './directory-entities.ts';
 
@@ -64,11 +65,7 @@ const TARGET_PREFIXES: Readonly<Record<HoldTarget['type'], string>> = {
 };
 
 /** A hold that cannot be read forbids the loss of everything it names; any other unread event leaves it as it is. */
-export function heldUnread(
-  id: string,
-  type: string,
-  data: Readonly<Record<string, unknown>>,
-): DirectoryChange {
+export function heldUnread(id: string, { type, data, metadata }: StoredEvent): DirectoryChange {
   if (type !== 'LegalHoldPlaced') return NOTHING;
   const text = JSON.stringify(data);
   const targets = HOLD_TARGETS.flatMap((kind): HoldTarget[] =>
@@ -79,6 +76,7 @@ export function heldUnread(
       draftId: null,
     })),
   );
-  const unread = { orgId: '', name: '', reason: null, createdAt: '', createdBy: '', release: null };
-  return put({ kind: 'legalHold', value: { id, ...unread, targets, state: 'active', postponed: [] } });
+  const unread = { name: '', reason: null, createdAt: '', createdBy: '', release: null, postponed: [] };
+  const value = { ...unread, id, orgId: organisationOf(metadata), targets, state: 'active' as const };
+  return put({ kind: 'legalHold', value });
 }

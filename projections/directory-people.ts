@@ -8,14 +8,16 @@ import type {
   PersonEntry,
 } from '../commands/ports/directory.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
-import type { PastFact } from '../commands/values/event.ts';
+import type { PastFact, StoredEvent } from '../commands/values/event.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import { type Role, rolesWithin } from '../commands/values/scopes.ts';
 import {
   type DirectoryChange,
   type DirectoryEvent,
+  type Entity,
   type LookUp,
   NOTHING,
+  organisationOf,
   put,
 } from './directory-entities.ts';
 import type { Open } from './projection.ts';
@@ -190,22 +192,39 @@ export function agentChanges(
 ): DirectoryChange {
   if (fact.type === 'AgentCreated') {
     const value = created(id, fact, String(position));
-    const owners = { id, orgId: value.orgId, ownerIds: [value.ownerId] };
-    return put({ kind: 'agent', value }, { kind: 'agentOwners', value: owners });
+    return put({ kind: 'agent', value }, ownedBy(value.ownerId, value, lookUp));
   }
   if (fact.type === 'AgentDeleted') return { put: [], remove: [{ kind: 'agent', id }] };
+  if (fact.type !== 'AgentChanged') return NOTHING;
+  const { owner_id } = fact.data;
+  const owners =
+    owner_id === undefined ? [] : [ownedBy(owner_id, { id, orgId: fact.meta.org_id ?? '' }, lookUp)];
   const before = lookUp('agent', id);
-  if (fact.type !== 'AgentChanged' || !before) return NOTHING;
-  const { name = before.name, owner_id } = fact.data;
+  if (!before) return put(...owners);
+  const { name = before.name } = fact.data;
   const handedOver = owner_id !== undefined && {
     ownerId: owner_id,
     ownedSince: String(position),
     ownedAt: fact.meta.occurred_at,
   };
   const value = { ...before, name, ...handedOver, version: before.version + 1 };
-  if (owner_id === undefined) return put({ kind: 'agent', value });
-  const ownerIds = [...(lookUp('agentOwners', id)?.ownerIds ?? [before.ownerId]), owner_id];
-  return put({ kind: 'agent', value }, { kind: 'agentOwners', value: { id, orgId: before.orgId, ownerIds } });
+  return put({ kind: 'agent', value }, ...owners);
+}
+
+/** An agent that was removed, as one of its events could not be read, keeps its owners too. */
+function ownedBy(ownerId: string, { id, orgId }: Pick<AgentEntry, 'id' | 'orgId'>, lookUp: LookUp): Entity {
+  const before = lookUp('agentOwners', id)?.ownerIds ?? [];
+  const ownerIds = [...new Set([...before, ownerId])];
+  return { kind: 'agentOwners', value: { id, orgId, ownerIds, lastOwnerIds: [ownerId] } };
+}
+
+/** Whoever the event names may own the agent now: a hold on them counts, and none of them is erased while that is not known. */
+export function ownedUnread(id: string, { data, metadata }: StoredEvent, lookUp: LookUp): DirectoryChange {
+  const named = JSON.stringify([data, metadata['actor'] ?? null]).matchAll(/\busr_[0-9a-z]{26}\b/g);
+  const before = lookUp('agentOwners', id);
+  const ownerIds = [...new Set([...(before?.ownerIds ?? []), ...[...named].map(([userId]) => userId)])];
+  const orgId = before?.orgId ?? organisationOf(metadata);
+  return put({ kind: 'agentOwners', value: { id, orgId, ownerIds, lastOwnerIds: ownerIds } });
 }
 
 const created = (id: string, { data, meta }: FactOf<'AgentCreated'>, since: string): AgentEntry => ({

@@ -1,7 +1,7 @@
 /** `read.directory`: one row per entity, from which every process loads its in-memory directory. */
 import type { Sql } from '../commands/ports/ports.ts';
 import type { Position } from '../commands/values/position.ts';
-import { changesOf, denialBy, keysOf } from './directory-changes.ts';
+import { changesOf, denialBy, keysOf, keysOfDenial } from './directory-changes.ts';
 import {
   type DirectoryChange,
   DIRECTORY_STREAMS,
@@ -59,7 +59,7 @@ class Entities {
 
 export const directory: Projection = {
   name: 'directory',
-  version: 8,
+  version: 9,
   tables: ['directory'],
   create: (tableOf) => [
     `create table ${tableOf('directory')} (kind text not null, id text not null, body json not null, primary key (kind, id))`,
@@ -76,9 +76,11 @@ export const directory: Projection = {
   },
   parked: async (event, { sql, tableOf }) => {
     if (!isOfDirectory(event)) return;
+    const table = tableOf('directory');
     const entities = new Entities();
-    entities.change(denialBy(event));
-    await writeRows(sql, tableOf('directory'), entities);
+    for (const row of await readRows(sql, table, keysOfDenial(event))) entities.load(row, row.body);
+    entities.change(denialBy(event, entities.lookUp));
+    await writeRows(sql, table, entities);
   },
   // The rebuilt rows may restore what an event denied in the processes' directories: each loads them again.
   rebuilt: async (sql) => {

@@ -5,11 +5,17 @@
 import type { Caller } from './access.ts';
 import type { Directory, DirectoryState } from '../ports/directory.ts';
 import type { LegalHoldEntry } from '../ports/legal-holds.ts';
+import type { PartInApproval } from '../ports/trails.ts';
 import { GatewayError } from '../values/errors.ts';
 
 /** What would be lost. */
 export type Loss =
-  | { readonly kind: 'account'; readonly userId: string }
+  | {
+      readonly kind: 'account';
+      readonly userId: string;
+      /** In which the person took part, or an agent whose key goes with the account. */
+      readonly approvals: readonly PartInApproval[];
+    }
   /** With all its mailboxes, and everybody who could release its holds. */
   | { readonly kind: 'organisation'; readonly orgId: string }
   /** Messages on the mail server. */
@@ -45,7 +51,11 @@ export const holdsAgainst = (state: Held, loss: Loss): readonly LegalHoldEntry[]
 function forbids(state: Held, { orgId }: LegalHoldEntry, target: Target, loss: Loss): boolean {
   switch (loss.kind) {
     case 'account':
-      return target.id === loss.userId || endsAgentOf(state, orgId, loss.userId, target);
+      return (
+        target.id === loss.userId ||
+        endsAgentOf(state, orgId, loss.userId, target) ||
+        loss.approvals.some((approval) => isAbout(approval, target))
+      );
     case 'organisation':
       return orgId === loss.orgId;
     case 'messages':
@@ -66,17 +76,15 @@ interface Started {
   readonly startedBy: readonly (string | null)[];
 }
 
-/** The organisation of a hold that could not be read: any. */
-const UNREAD = '';
-
 /** True when the key of an agent that was once the person's goes with this account: it seals what the agent did for both. */
 const endsAgentOf = ({ agentOwners }: Held, orgId: string, userId: string, { id }: Target): boolean =>
   [...agentOwners.values()].some(
-    (agent) =>
-      [UNREAD, agent.orgId].includes(orgId) &&
-      agent.ownerIds.at(-1) === userId &&
-      agent.ownerIds.includes(id),
+    (agent) => agent.orgId === orgId && agent.lastOwnerIds.includes(userId) && agent.ownerIds.includes(id),
   );
+
+/** True when the approval is what is held, or is part of it: its reasons are read with the keys of who gave them. */
+const isAbout = ({ id, mailboxId, draftId }: PartInApproval, target: Target): boolean =>
+  [id, mailboxId, draftId].includes(target.id);
 
 /** True for drafts in the organisation of the hold that the person started, or an agent that is or was theirs. */
 const isByPerson = (
@@ -85,7 +93,7 @@ const isByPerson = (
   { mailboxId, startedBy }: Started,
   { id }: Target,
 ): boolean =>
-  [UNREAD, mailboxes.get(mailboxId ?? '')?.orgId].includes(orgId) &&
+  mailboxes.get(mailboxId ?? '')?.orgId === orgId &&
   startedBy.some((by) => by !== null && (by === id || agentOwners.get(by)?.ownerIds.includes(id) === true));
 
 type Known = Pick<Directory, 'isCurrent' | 'state'>;
@@ -153,9 +161,7 @@ export function heldContent(state: Held): HeldContent | null {
   const idsOf = (type: Target['type']): readonly string[] =>
     targets.flatMap((target) => (target.type === type ? [target.id] : []));
   const people = new Set(
-    targets.flatMap(({ type, orgId, id }) =>
-      type === 'person' ? organisationsOf(state, orgId).map((each) => `${each}/${id}`) : [],
-    ),
+    targets.flatMap(({ type, orgId, id }) => (type === 'person' ? [`${orgId}/${id}`] : [])),
   );
   const theirs = [...state.agentOwners.values()].filter(({ orgId, ownerIds }) =>
     ownerIds.some((ownerId) => people.has(`${orgId}/${ownerId}`)),
@@ -166,6 +172,3 @@ export function heldContent(state: Held): HeldContent | null {
     startedBy: [...people, ...theirs.map(({ orgId, id }) => `${orgId}/${id}`)],
   };
 }
-
-const organisationsOf = ({ mailboxes }: Held, orgId: string): readonly string[] =>
-  orgId === UNREAD ? [...new Set([...mailboxes.values()].map((each) => each.orgId))] : [orgId];

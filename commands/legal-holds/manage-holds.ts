@@ -42,7 +42,8 @@ export const placeLegalHold = defineCapability<PlaceInput, Hold>({
   summary: 'Keeps people, mailboxes, drafts and approvals from being erased or destroyed.',
   description:
     'From the answer on nothing that it names is erased, expunged, moved to the trash or discarded on any process: 409 ' +
-    'legal_hold. Approvals still expire. It counts until two people have released it.',
+    'legal_hold. With an approval, draft or mailbox it keeps the accounts of who requested, voted on or cancelled its ' +
+    'approvals; name other people as targets. Approvals still expire. It counts until two people have released it.',
   effect: 'write',
   access: ACCESS,
   rest: { method: 'post', path: '/legal-holds', status: 201, location: ({ id }) => `/legal-holds/${id}` },

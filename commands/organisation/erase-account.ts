@@ -19,13 +19,13 @@ import { recordKeyErasure } from '../kernel/personal-data.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import { allMembershipsOf } from '../kernel/membership.ts';
 import type { MemberEntry } from '../ports/directory.ts';
-import type { AgentOwnersEntry } from '../ports/legal-holds.ts';
 import type { Ports } from '../ports/ports.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import type { Position } from '../values/position.ts';
 import { endConnections } from '../oauth/connections.ts';
+import { agentsLastOwnedBy, lossOfAccount } from './account-loss.ts';
 import { agent, deleteLeftAgent } from './agent.ts';
 import { organisation, type OrganisationState, removeMember } from './organisation.ts';
 import { forgetToken, token } from './token.ts';
@@ -55,7 +55,8 @@ export async function eraseAccount(
   author: Author,
   userId: string,
 ): Promise<Position | null> {
-  assertNotHeld(ports.directory, { kind: 'account', userId });
+  assertNotHeld(ports.directory, await lossOfAccount(ports, userId));
+  await assertReadable(ports, userId);
   const held = allMembershipsOf(ports.directory.state, userId);
   const lastOf = [];
   for (const member of held) if (await isLastOwner(ports, member)) lastOf.push(member.orgId);
@@ -99,12 +100,13 @@ async function resumeErasure(ports: ErasurePorts, author: Author, userId: string
     if (state.status !== 'being_erased') return null;
     // The key is the last to go: once it is gone, a hold keeps nothing, and the trails are still to be told.
     if (!(await ports.personal.isErased(userId))) {
-      assertNotHeld(ports.directory, { kind: 'account', userId });
+      const loss = await lossOfAccount(ports, userId);
+      assertNotHeld(ports.directory, loss);
       await leaveAll(ports, author, userId);
       await endCredentials(ports, author, userId);
       const assertFree = (): void => {
         lease.assertHeld();
-        assertNotHeld(ports.directory, { kind: 'account', userId });
+        assertNotHeld(ports.directory, loss);
       };
       await forgetAgents(ports, author, { userId, assertFree });
       await forgetPerson(ports, author, { userId, assertFree });
@@ -167,9 +169,10 @@ function lastOwner({ directory: { state } }: ErasurePorts, orgIds: readonly stri
   );
 }
 
-/** Also deleted ones. */
-const agentsLastOwnedBy = ({ directory }: ErasurePorts, userId: string): readonly AgentOwnersEntry[] =>
-  [...directory.state.agentOwners.values()].filter(({ ownerIds }) => ownerIds.at(-1) === userId);
+/** Whose agent it is must be known: its key goes with the person, or stays. Throws for an event that cannot be read. */
+async function assertReadable(ports: ErasurePorts, userId: string): Promise<void> {
+  for (const { id } of agentsLastOwnedBy(ports, userId)) await loadAggregate(ports.events, agent, id);
+}
 
 /** Tokens and sessions, in every organisation. They count no longer since the erasure began. */
 async function endCredentials(ports: ErasurePorts, author: Author, userId: string): Promise<void> {

@@ -15,6 +15,7 @@ import { NOTIFICATION_LEVELS } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';
 import { lineOfText } from '../values/input-fields.ts';
 import { ROLES } from '../values/scopes.ts';
+import { lossOfAccount } from './account-loss.ts';
 import { eraseAccount } from './erase-account.ts';
 
 export const Me = z.object({
@@ -103,11 +104,13 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
   summary: 'Leaves every organisation and erases your account.',
   description:
     'Ends every membership, session, token and agent of yours, and erases your name, your address and everything sealed for ' +
-    'you; what happened stays in the trail under your id. It cannot be undone. Export first what you need.',
+    'you and the agents you own; what happened stays in the trail under your id, and names of agents and tokens stay. It ' +
+    'cannot be undone. Export first what you need. Refused while a legal hold is on you, or on an approval, draft or mailbox ' +
+    'of which you gave a reason.',
   effect: 'write',
   access: 'stepped-up-session',
   whileDeleted: true,
-  errors: ['legal_hold'],
+  errors: ['legal_hold', 'index_building'],
   rest: { method: 'delete', path: '/users/me', status: 202 },
   tool: null,
   // The key is not taken: after the erasure there is no session to repeat the request in.
@@ -116,7 +119,7 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
   output: Nothing,
   handle: async (_, context) => {
     const { caller, ports, author } = context;
-    assertNotHeld(ports.directory, { kind: 'account', userId: caller.principal.id }, caller);
+    assertNotHeld(ports.directory, await lossOfAccount(ports, caller.principal.id), caller);
     context.notePosition(await eraseAccount(ports, author, caller.principal.id));
     return {};
   },

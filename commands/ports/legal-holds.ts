@@ -41,6 +41,8 @@ export interface AgentOwnersEntry {
   /** Of the agent. */
   readonly id: string;
   readonly orgId: string;
-  /** Everybody who owned it, the last one last. */
+  /** Everybody who owned it. */
   readonly ownerIds: readonly string[];
+  /** Who may be the last of them: one, or several where an event of the agent could not be read. */
+  readonly lastOwnerIds: readonly string[];
 }

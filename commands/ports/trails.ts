@@ -2,6 +2,19 @@
 export interface Trails {
   /** The organisations whose trail has lines of the person. Throws `store_unavailable`, `index_building`. */
   organisationsOf(userId: string): Promise<readonly string[]>;
+  /**
+   * The approvals that one of these people and agents requested, voted on or cancelled. Throws `store_unavailable`,
+   * `index_building`.
+   */
+  approvalsOf(principalIds: readonly string[]): Promise<readonly PartInApproval[]>;
+}
+
+/** An approval in which somebody took part: their reasons are in its lines. */
+export interface PartInApproval {
+  readonly id: string;
+  readonly mailboxId: string;
+  /** Of an approval that sends a draft. */
+  readonly draftId: string | null;
 }
 
 /** Signed checkpoints of audit trails. */

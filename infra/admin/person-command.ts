@@ -6,6 +6,7 @@ import {
   type PersonPorts,
   personWith,
 } from '../../commands/organisation/add-person.ts';
+import { lossOfAccount } from '../../commands/organisation/account-loss.ts';
 import { eraseAccount, type ErasurePorts } from '../../commands/organisation/erase-account.ts';
 import { recordRefusal } from '../../commands/kernel/access-events.ts';
 import { holdsAgainst } from '../../commands/kernel/legal-holds.ts';
@@ -67,7 +68,7 @@ async function erase(ports: PersonPorts & ErasingPorts, { email }: PersonArgumen
 
 /** Recorded in the organisation of each hold. */
 async function refused(ports: ErasingPorts, userId: string): Promise<Error> {
-  const holds = holdsAgainst(ports.directory.state, { kind: 'account', userId });
+  const holds = holdsAgainst(ports.directory.state, await lossOfAccount(ports, userId));
   for (const { orgId } of holds) {
     const refusal = { capability: 'delete_me', code: 'legal_hold', mailboxId: null };
     await recordRefusal(ports, adminAuthor(ports, orgId), refusal);

@@ -1,6 +1,7 @@
 /** Rebuilds read models by name, for `npm run rebuild` and `admin retry-parked`. */
 import { audit } from '../../projections/audit.ts';
 import type { Projection } from '../../projections/projection.ts';
+import { rememberVerified } from '../audit/remember-verified.ts';
 import { verifyLog } from '../audit/verify-log.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import { forgetSourceLog } from '../projector/source-log.ts';
@@ -47,19 +48,21 @@ export async function rebuildCommand(
 
 /**
  * A rebuild of the audit trail is an audit: every trail is compared with all its checkpoints. Throws one sentence when one
- * differs; the gateway then verifies as soon as it runs, whenever it did last, tells the log, and signs no more.
+ * differs; the gateway then signs it no more, verifies as soon as it runs, whenever it did last, and tells the log.
  */
 async function verifiedTrails(parts: RebuildParts, signal: AbortSignal): Promise<string> {
   const trails = await verifyLog(parts, signal);
-  const wrong = [...trails].flatMap(([trail, { difference }]) =>
-    difference === null ? [] : [`${trail} (${difference.reason} at ${String(difference.size)})`],
-  );
+  const wrong = [...trails].filter(([, { difference }]) => difference !== null);
   if (wrong.length === 0) return `All ${String(trails.size)} trails agree with their checkpoints.`;
+  await rememberVerified(parts.sql, new Map(wrong));
   await parts.sql.query(
     `update vault.audit_verification set asked_at = now(), started_at = least(started_at, now() - interval '2 hours')`,
   );
+  const named = wrong.map(([trail, { difference }]) =>
+    difference === null ? trail : `${trail} (${difference.reason} at ${String(difference.size)})`,
+  );
   throw new Error(
-    `The read model is rebuilt, and these trails are not what was signed: ${wrong.join(', ')}. See docs/audit-proof.md.`,
+    `The read model is rebuilt, and these trails are not what was signed: ${named.join(', ')}. See docs/audit-proof.md.`,
   );
 }
 

@@ -8,6 +8,7 @@ import { originOf, readVkey, rootIn, rotationText, vkeyOf } from '../../commands
 import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports, Sql } from '../../commands/ports/ports.ts';
 import type { Fact } from '../../commands/values/event.ts';
+import { foundIn } from './remember-verified.ts';
 import { newKey, type SealKey, sealKeys, signNote } from './seal-keys.ts';
 import { type SealMemory, SealOvertaken, type Watch } from './seal-memory.ts';
 import { sealAuthor } from './sign-checkpoint.ts';
@@ -60,7 +61,7 @@ export class KeyChanges {
 
   /**
    * From now on the key signs nothing; the vkey of the new one where it was the active one. The comment is shown to all who
-   * check the trail. Throws one sentence.
+   * check the trail. The same call again, as after a crash, has the same result. Throws one sentence.
    */
   async revoke(
     trail: string,
@@ -71,9 +72,31 @@ export class KeyChanges {
     if (since > this.#ports.clock.now()) throw new Error('The time since when it is in doubt is not over.');
     // What is told of a key before is told first.
     await this.tell();
-    return await this.#change((watch) =>
-      this.#revoked(watch, { trail, publicKey: key.publicKey, since, comment }),
+    const given = { trail, publicKey: key.publicKey, since, comment };
+    const done = await this.#revokedBefore(given);
+    return done === null ? await this.#change((watch) => this.#revoked(watch, given)) : done.vkey;
+  }
+
+  /** What the same call did before: the vkey of the key that it made. Null when the key is not revoked. Throws one sentence. */
+  async #revokedBefore({
+    trail,
+    publicKey,
+    since,
+    comment,
+  }: Revocation): Promise<Pick<Change<string | null>, 'vkey'> | null> {
+    const [row] = await this.#ports.sql.query<{ is_same: boolean; next: Buffer | null }>(
+      // Both were stored in one transaction.
+      `select k.revoked_since = $3 and k.revoked_comment = $4 as is_same, n.public_key as next
+         from vault.audit_key k left join vault.audit_key n
+           on n.trail = k.trail and n.created_at = k.revoked_at and n.rotation_note is null and n.revoked_at is null
+        where k.trail = $1 and k.public_key = $2 and k.revoked_at is not null`,
+      [trail, publicKey, since, comment],
     );
+    if (row === undefined) return null;
+    if (!row.is_same)
+      throw new Error('This key is revoked already, since another time or for another reason.');
+    const watch = await this.#memory.watch(this.#auditName);
+    return { vkey: row.next && vkeyIn(watch, trail, row.next) };
   }
 
   /** Tells the log of every change that it does not have yet. */
@@ -129,7 +152,8 @@ export class KeyChanges {
   async #rotated(watch: Watch, trail: string): Promise<Change<string>> {
     const { sql } = this.#ports;
     const [held] = await this.#memory.trees([trail]);
-    if (held?.signedEpoch !== watch.epoch || held.broken !== null || watch.restored)
+    const found = await foundIn(sql, trail, watch.epoch);
+    if (held?.signedEpoch !== watch.epoch || (held.broken ?? found) !== null || watch.restored)
       throw new Error(`The trail ${trail} has no checkpoint of this epoch, or is broken: seal it first.`);
     const [last] = await sql.query<{ note: string }>(
       'select note from vault.audit_signed where trail = $1 and epoch = $2 and size = $3',
@@ -163,17 +187,16 @@ export class KeyChanges {
 
   async #revoked(
     watch: Watch,
-    given: { trail: string; publicKey: Uint8Array; since: Date; comment: string },
+    { trail, publicKey, since, comment }: Revocation,
   ): Promise<Change<string | null>> {
     const { sql } = this.#ports;
-    const { trail, publicKey, since, comment } = given;
     const [row] = await sql.query<{ is_active: boolean; is_revoked: boolean }>(
       `select retired_at is null and revoked_at is null as is_active, revoked_at is not null as is_revoked
          from vault.audit_key where trail = $1 and public_key = $2`,
       [trail, publicKey],
     );
     if (row === undefined) throw new Error(`The trail ${trail} has no such key.`);
-    if (row.is_revoked) throw new Error('This key is revoked already.');
+    if (row.is_revoked) throw new Error('Another command revoked this key just now.');
     const next = row.is_active ? newKey(this.#masterKey, trail) : null;
     const store = async (inside: Sql): Promise<void> => {
       const [last] = await inside.query<{ size: string }>(
@@ -195,6 +218,13 @@ export class KeyChanges {
     };
     return { vkey: next && vkeyIn(watch, trail, next.publicKey), store };
   }
+}
+
+interface Revocation {
+  readonly trail: string;
+  readonly publicKey: Uint8Array;
+  readonly since: Date;
+  readonly comment: string;
 }
 
 interface Change<V> {

@@ -160,16 +160,19 @@ export class Sealer implements Seals {
     return broken > 0 ? 'broken' : isStuck || isLate ? 'behind' : 'ok';
   }
 
-  /** Nothing is signed over this trail until it is mended. What was found in an earlier epoch no longer counts. */
+  /**
+   * Nothing is signed over this trail until it is mended. What was found in an earlier epoch no longer counts. It is stored before
+   * the log tells it: no later round finds it.
+   */
   async stop(trail: string, { epoch, size, reason }: Finding): Promise<void> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const watch = await this.#memory.watch(this.#settings.auditName);
       if (watch.epoch !== epoch) return;
       const [held] = await this.#memory.trees([trail]);
       if (held === undefined || (held.broken !== null && held.broken !== 'read_model')) return;
-      const stopped = await this.#signer.stop(held, reason, size);
       try {
-        await this.#memory.move(watch, watch, [stopped]);
+        await this.#memory.move(watch, watch, [this.#signer.stopped(held, reason)]);
+        await this.#signer.tellBroken(trail, reason, size);
         return;
       } catch (error) {
         if (!(error instanceof SealOvertaken)) throw error;

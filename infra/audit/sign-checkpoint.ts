@@ -7,6 +7,7 @@ import type { Ports, Sql } from '../../commands/ports/ports.ts';
 import type { Fact } from '../../commands/values/event.ts';
 import type { AnchoredNote, FileAnchors } from './file-anchors.ts';
 import { linesAgree, VERSIONED_TABLES } from './read-trails.ts';
+import { foundIn } from './remember-verified.ts';
 import { publicKeysOf, SealKeyMissing, sealKeys, signNote } from './seal-keys.ts';
 import { type SealMemory, SealOvertaken, type TrailTree, type Watch } from './seal-memory.ts';
 import { rangeRoot } from '../../projections/audit-tree.ts';
@@ -20,7 +21,7 @@ interface Signed {
   readonly note: string;
 }
 
-/** A read model that is not what the log says is looked at again after this. */
+/** A trail that is stopped is judged again after this: its read model may be mended, or the log does not tell it yet. */
 const LOOK_AGAIN_MS = 60_000;
 
 /** Notes told in one round. */
@@ -53,7 +54,7 @@ export class CheckpointSigner {
     const notes: Signed[] = [];
     for (const tree of due) {
       const judged = await this.#judge(watch, tree);
-      if (typeof judged === 'string') trees.push(await this.stop(tree, judged));
+      if (typeof judged === 'string') trees.push(await this.#refused(tree, judged));
       else if (judged === null) trees.push({ ...tree, dueAt: null, broken: null });
       else {
         notes.push(judged);
@@ -69,11 +70,16 @@ export class CheckpointSigner {
     return await this.#memory.move(watch, watch, trees, (inside) => remember(inside, notes));
   }
 
-  /** Tells the log first: a process that dies between the two tells nothing twice. */
-  async stop(tree: TrailTree, broken: BrokenReason, size = tree.tree.size): Promise<TrailTree> {
-    await this.tellBroken(tree.trail, broken, size);
-    const again = new Date(this.#ports.clock.now().getTime() + LOOK_AGAIN_MS);
-    return { ...tree, broken, dueAt: broken === 'read_model' ? again : null };
+  /** Tells the log before it is stored: nothing is signed meanwhile, and a process that dies between the two finds it again. */
+  async #refused(tree: TrailTree, broken: BrokenReason): Promise<TrailTree> {
+    await this.tellBroken(tree.trail, broken, tree.tree.size);
+    const { dueAt } = this.stopped(tree, broken);
+    return { ...tree, broken, dueAt: broken === 'read_model' ? dueAt : null };
+  }
+
+  /** The tree as nothing is signed over it. It is due again soon: a round tells the log if nobody did. */
+  stopped(tree: TrailTree, broken: BrokenReason): TrailTree {
+    return { ...tree, broken, dueAt: new Date(this.#ports.clock.now().getTime() + LOOK_AGAIN_MS) };
   }
 
   /** Once for each reason. */
@@ -87,13 +93,15 @@ export class CheckpointSigner {
   }
 
   /**
-   * The note, null when the trail is signed at this size, or why the tree may not be signed: the read model must agree with it
-   * now, and with the last note at its size.
+   * The note, null when the trail is signed at this size, or why the tree may not be signed: no verification found the log
+   * changed in this epoch, and the read model must agree with the tree now, and with the last note at its size.
    */
   async #judge(watch: Watch, held: TrailTree): Promise<Signed | BrokenReason | null> {
     const { trail, tree, broken } = held;
     if (broken !== null && broken !== 'read_model') return broken;
     const { sql } = this.#ports;
+    const found = await foundIn(sql, trail, watch.epoch);
+    if (found !== null) return found;
     if (broken === 'read_model' && !(await linesAgree(sql, trail))) return 'read_model';
     if (!(await this.#hasRoot(trail, tree.size, tree.root()))) return 'read_model';
     if (await this.#differsOutside(watch, held)) return 'anchor_differs';

@@ -1,19 +1,28 @@
 /**
- * Verifies all trails once a day and when somebody asks, at most once an hour; tells the log what was found, and lets nothing be
- * signed over a trail that differs.
+ * Verifies all trails once a day and when somebody asks, at most once an hour, and again when a verification broke off; tells the
+ * log what was found, and lets nothing be signed over a trail that differs.
  */
 import { seal, type SealEvent } from '../../commands/audit/seal-events.ts';
 import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
 import { holdLease } from '../../commands/kernel/hold-lease.ts';
 import type { Fact } from '../../commands/values/event.ts';
 import { VERSIONED_TABLES } from './read-trails.ts';
+import { rememberVerified } from './remember-verified.ts';
 import { type Sealer, type SealPorts } from './sealer.ts';
 import { sealAuthor } from './sign-checkpoint.ts';
 import { type VerifiedTrail, verifyLog } from './verify-log.ts';
 
 const LEASE = 'audit-verifier';
 
-const IS_DUE = `started_at < now() - case when asked_at > started_at then interval '1 hour' else interval '1 day' end`;
+/** Began and did not end: the process died, or a store was unavailable. */
+const BROKE_OFF = `ended_at < started_at and not exists (select from work.lease where name = '${LEASE}' and until > now())`;
+
+const IS_DUE = `started_at < now() - case when ${BROKE_OFF} then interval '10 minutes'
+    when asked_at > started_at then interval '1 hour' else interval '1 day' end`;
+
+/** Requests of before it began are answered by it. */
+const END = `update vault.audit_verification
+  set ended_at = now(), asked_at = case when asked_at > started_at then asked_at end`;
 
 /** Holds while `isDue` does. */
 export const VERIFICATION_PROBE = `exists (select from vault.audit_verification where ${IS_DUE})`;
@@ -27,7 +36,7 @@ export class TrailVerifier {
     this.#sealer = sealer;
   }
 
-  /** True when the last one began a day ago, or somebody asked since and it began an hour ago. */
+  /** True when the last one began a day ago, or somebody asked since and it began an hour ago, or it broke off and began ten minutes ago. */
   async isDue(): Promise<boolean> {
     const [row] = await this.#ports.sql.query<{ due: boolean }>(
       `select ${IS_DUE} as due from vault.audit_verification`,
@@ -45,8 +54,8 @@ export class TrailVerifier {
       const trails = await verifyLog(this.#ports, signal);
       lease.assertHeld();
       await this.#tell(trails);
-      await this.#remember(trails);
-      await sql.query('update vault.audit_verification set ended_at = now()');
+      await rememberVerified(sql, trails);
+      await sql.query(END);
       return true;
     } finally {
       await lease.release();
@@ -78,22 +87,5 @@ export class TrailVerifier {
       [trails],
     );
     return new Set(rows.map(({ trail }) => trail));
-  }
-
-  async #remember(trails: ReadonlyMap<string, VerifiedTrail>): Promise<void> {
-    const all = [...trails];
-    await this.#ports.sql.query(
-      `insert into vault.audit_verified as v (trail, size, verified_at, failed_size, reason)
-       select trail, size, now(), failed_size, reason
-         from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) as w(trail, size, failed_size, reason)
-       on conflict (trail) do update set size = excluded.size, verified_at = excluded.verified_at,
-         failed_size = excluded.failed_size, reason = excluded.reason`,
-      [
-        all.map(([trail]) => trail),
-        all.map(([, { size }]) => size),
-        all.map(([, { difference }]) => difference?.size ?? null),
-        all.map(([, { difference }]) => difference?.reason ?? null),
-      ],
-    );
   }
 }

@@ -7,6 +7,7 @@ import {
   listDueErasures,
   listErasedMailboxes,
 } from '../../commands/mailboxes/erase-mailbox.ts';
+import { lossOfAccount } from '../../commands/organisation/account-loss.ts';
 import {
   listErasures,
   recordErasedAccount,
@@ -37,15 +38,13 @@ export const byErasures = (ports: Ports): readonly Sweeper[] => [
     everyMs: MINUTE,
     atOnce: 2,
     pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
-    find: () => {
-      const begun = listErasures(ports);
-      return Promise.resolve(
-        begun.filter(({ id }) => !waitsForRelease(ports, { kind: 'account', userId: id })),
-      );
+    find: async () => {
+      const begun = await Promise.all(listErasures(ports).map(({ id }) => lossOfAccount(ports, id)));
+      return begun.filter((loss) => !waitsForRelease(ports, loss));
     },
-    keyOf: idOf,
-    settle: async ({ id }) => {
-      await eraseUnlessHeld(ports, { kind: 'account', userId: id }, () => settleErasure(ports, id));
+    keyOf: ({ userId }) => userId,
+    settle: async (loss) => {
+      await eraseUnlessHeld(ports, loss, () => settleErasure(ports, loss.userId));
       return 'settled';
     },
   }),

@@ -113,8 +113,12 @@ export interface Verification {
   state: 'none' | 'verified' | 'broken';
   size: number | null;
   verified_at: string | null;
-  broken: { size: number; reason: string } | null;
-  /** While one that was asked for is awaited. */
+  broken: { size: number; reason: string; epoch: number } | null;
+  /** Of the next checkpoint. */
+  epoch: number;
+  /** Why nothing is signed in this epoch; null while signing continues. */
+  stopped: string | null;
+  /** A request that no verification has answered yet. */
   requested_at: string | null;
 }
 
@@ -123,8 +127,7 @@ export interface SealFacts {
   /** The newest first. */
   checkpoints: Checkpoint[];
   verification: Verification;
-  /** The newest line of each kind; null without any. */
-  broken: TrailLine | null;
+  /** The newest line about a checkpoint that was stored outside; null without any. */
   anchored: TrailLine | null;
 }
 

@@ -35,15 +35,12 @@ const LATELY = '50';
  * @returns {Promise<SealFacts>}
  */
 export async function readSeal(signal) {
-  const newest = async (/** @type {string} */ type) =>
-    (await listLines({ type, limit: '1' }, signal)).items[0] ?? null;
-  const [{ items: checkpoints }, verification, broken, anchored] = await Promise.all([
+  const [{ items: checkpoints }, verification, { items: anchors }] = await Promise.all([
     listCheckpoints({ limit: LATELY }, signal),
     readVerification(signal),
-    newest('AuditSealBroken'),
-    newest('AuditCheckpointAnchored'),
+    listLines({ type: 'AuditCheckpointAnchored', limit: '1' }, signal),
   ]);
-  return { checkpoints, verification, broken, anchored };
+  return { checkpoints, verification, anchored: anchors[0] ?? null };
 }
 
 /**

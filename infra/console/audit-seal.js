@@ -1,7 +1,7 @@
 /** What the seal of the trail is worth now, in words: up to which line, who outside holds it, and when it was checked. */
 import { CHECK, CROSS, QUESTION } from './badges.js';
 
-/** @import { Anchor, SealFacts, TrailLine } from './audit-payloads.d.ts' */
+/** @import { Anchor, SealFacts, Verification } from './audit-payloads.d.ts' */
 /** @typedef {import('./badges.js').StatusWords} StatusWords */
 /** @typedef {Pick<Anchor, 'kind' | 'name' | 'at'>} Outside */
 
@@ -10,8 +10,7 @@ const CHECKED_WITHIN_MS = 2 * 86_400_000;
 
 /** @type {Readonly<Record<string, string>>} by the reason of `AuditSealBroken` */
 const BROKEN_BECAUSE = {
-  read_model:
-    'The index of the trail is not what the log says. The log is as it was signed; signing goes on once the index is rebuilt: npm run rebuild -- audit.',
+  read_model: 'The index of the trail is not what the log says.',
   root_differs: 'Lines that were signed are not what they were.',
   log_is_shorter: 'Lines that were signed are missing from the log.',
   note_missing: 'A checkpoint that the log tells of is missing from the memory of the sealer.',
@@ -30,8 +29,9 @@ export function sealWords(facts) {
   const [latest] = facts.checkpoints;
   const outside = outsideOf(facts);
   const size = latest?.size ?? 0;
-  const broken = brokenReasons(facts, size);
+  const stopped = stoppedReasons(facts.verification);
   const doubts = [
+    ...earlierFinding(facts.verification),
     ...(latest === undefined
       ? ['No line is sealed yet. The first checkpoint follows within about a minute.']
       : []),
@@ -43,8 +43,8 @@ export function sealWords(facts) {
     ...checkDoubts(facts),
     ...failedAnchors(facts),
   ];
-  const badge = broken.length > 0 ? BROKEN : doubts.length > 0 ? DOUBTED : GOOD;
-  return { badge, reasons: [...broken, ...doubts], sealedThrough: size, outside };
+  const badge = stopped.length > 0 ? BROKEN : doubts.length > 0 ? DOUBTED : GOOD;
+  return { badge, reasons: [...stopped, ...doubts], sealedThrough: size, outside };
 }
 
 /** @type {StatusWords} */
@@ -54,33 +54,32 @@ const DOUBTED = { label: 'Not all is proven', tone: 'ask', path: QUESTION, about
 /** @type {StatusWords} */
 const BROKEN = { label: 'Seal broken', tone: 'bad', path: CROSS, about: '' };
 
-/**
- * @param {SealFacts} facts
- * @param {number} size
- */
-function brokenReasons({ verification, broken: line }, size) {
-  const reason = verification.broken?.reason ?? reasonOf(line, size);
-  if (reason === null) return [];
+/** @param {Verification} verification */
+function stoppedReasons({ stopped }) {
+  if (stopped === null) return [];
   return [
-    `Nothing more is signed. ${BROKEN_BECAUSE[reason] ?? 'The trail is not what was signed.'}`,
-    ...(reason === 'read_model'
-      ? []
-      : [
-          'Keep the databases as they are. An operator compares them with a backup and with checkpoints held outside, then begins a new epoch.',
-        ]),
+    `Nothing more is signed. ${becauseOf(stopped)}`,
+    stopped === 'read_model'
+      ? 'The log is as it was signed. Signing continues once the index is rebuilt: npm run rebuild -- audit.'
+      : 'Keep the databases as they are. An operator compares them with a backup and with checkpoints held outside, then begins a new epoch.',
   ];
 }
 
 /**
- * A checkpoint that covers the line about it says that signing went on: null.
- * @param {TrailLine | null} line
- * @param {number} size
+ * What the last check found stays known until the next one, also when it no longer stops anything.
+ * @param {Verification} verification
  */
-function reasonOf(line, size) {
-  if (line === null || line.seq <= size) return null;
-  const reason = line.data?.['reason'];
-  return typeof reason === 'string' ? reason : '';
+function earlierFinding({ broken, stopped, epoch }) {
+  if (broken === null || stopped !== null) return [];
+  return [
+    broken.epoch < epoch
+      ? `In an earlier epoch the last check found: ${becauseOf(broken.reason)} Signing continues, and the next check is about this epoch.`
+      : `The last check found: ${becauseOf(broken.reason)} That was mended, and signing continues.`,
+  ];
 }
+
+/** @param {string} reason */
+const becauseOf = (reason) => BROKEN_BECAUSE[reason] ?? 'The trail is not what was signed.';
 
 /** @param {SealFacts} facts */
 function checkDoubts({ verification: { verified_at: checkedAt }, checkpoints: [latest] }) {

@@ -287,7 +287,7 @@ class FollowingDirectory implements DirectoryCopy {
   }
 
   #deny(stored: StoredEvent, error: unknown): void {
-    const denial = denialBy(stored);
+    const denial = denialBy(stored, this.maps.lookUp);
     this.#put(denial);
     this.#options.log.error('directory: event not applied, what it names is denied', {
       event_id: stored.id,

@@ -2,7 +2,7 @@
 import { identifyLog } from '../../commands/kernel/log-identity.ts';
 import type { Clock, Ports, ReadModels } from '../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
-import { listOrganisationsOf } from '../../projections/audit-of-person.ts';
+import { createTrails } from '../projector/trails.ts';
 import { listWrittenTo } from '../../projections/contacts.ts';
 import { webhookRecords } from '../../projections/webhook-queries.ts';
 import { followMoves } from '../../projections/message-moves.ts';
@@ -121,7 +121,7 @@ async function openPorts(
     sessionUse: createSessionUse(storage.sql, clock),
     moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
     contacts: { writtenTo: (mailboxId, addresses) => listWrittenTo(storage.sql, mailboxId, addresses) },
-    trails: { organisationsOf: (userId) => listOrganisationsOf(storage.sql, userId) },
+    trails: createTrails(ground),
     webhookRecords: webhookRecords(storage.sql),
     seals: new Sealer(ground, {
       masterKey: storage.masterKey,

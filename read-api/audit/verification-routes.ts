@@ -85,18 +85,32 @@ const Verification = z.object({
   size: z.int().nullable().describe('The lines that were verified.'),
   verified_at: z.string().nullable(),
   broken: z
-    .object({ size: z.int().describe('The first checkpoint or line that differs.'), reason: z.string() })
+    .object({
+      size: z.int().describe('The first checkpoint or line that differs.'),
+      reason: z.string(),
+      epoch: z.int().describe('The epoch in which it was found; 0 where only an older version knew it.'),
+    })
     .nullable(),
-  requested_at: z.string().nullable().describe('While one that was asked for is awaited.'),
+  epoch: z
+    .int()
+    .describe('The epoch of the next checkpoint. What was found in an earlier one no longer stops it.'),
+  stopped: z.string().nullable().describe('Why nothing is signed in this epoch; null while signing continues.'),
+  requested_at: z.string().nullable().describe('A request that no verification has answered yet.'),
 });
 
 interface VerifiedRow extends Record<string, unknown> {
+  readonly epoch: string;
+  readonly stopped: string | null;
+  readonly found_in: string | null;
   readonly size: string | null;
   readonly verified_at: Date | null;
   readonly failed_size: string | null;
   readonly reason: string | null;
   readonly requested_at: Date | null;
 }
+
+/** The next signature finds it, too (`sign-checkpoint.ts`). */
+const FOUND_NOW = `case when v.epoch = w.epoch and v.reason <> 'read_model' then v.reason end`;
 
 export const getVerification = defineCapability<z.output<typeof Empty>, z.output<typeof Verification>>({
   name: 'get_audit_verification',
@@ -112,25 +126,30 @@ export const getVerification = defineCapability<z.output<typeof Empty>, z.output
   output: Verification,
   handle: async (_, { ports: { sql }, caller }) => {
     const [row] = await sql.query<VerifiedRow>(
-      `select v.size, v.verified_at, v.failed_size, v.reason,
-          case when r.asked_at > coalesce(r.ended_at, '-infinity') then r.asked_at end as requested_at
-         from vault.audit_verification r left join vault.audit_verified v on v.trail = $1`,
+      `select coalesce(w.epoch, 1) as epoch, coalesce(t.broken, ${FOUND_NOW}) as stopped, r.asked_at as requested_at,
+          v.size, v.verified_at, v.failed_size, v.reason, v.epoch as found_in
+         from vault.audit_verification r left join vault.audit_watch w on true
+         left join vault.audit_tree t on t.trail = $1 left join vault.audit_verified v on v.trail = $1`,
       [caller.org.id],
     );
+    if (row === undefined) throw new Error('verifications are not recorded');
     return describeVerification(row);
   },
 });
 
-function describeVerification(row: VerifiedRow | undefined): z.output<typeof Verification> {
-  const requested_at = row?.requested_at?.toISOString() ?? null;
-  if (row?.verified_at == null)
-    return { state: 'none', size: null, verified_at: null, broken: null, requested_at };
-  const { size, verified_at: at, failed_size: failed, reason } = row;
+function describeVerification(row: VerifiedRow): z.output<typeof Verification> {
+  const { size, verified_at: at, failed_size: failed, reason, found_in: foundIn } = row;
+  const present = {
+    epoch: Number(row.epoch),
+    stopped: row.stopped,
+    requested_at: row.requested_at?.toISOString() ?? null,
+  };
+  if (at === null) return { state: 'none', size: null, verified_at: null, broken: null, ...present };
   return {
     state: reason === null ? 'verified' : 'broken',
     size: Number(size),
     verified_at: at.toISOString(),
-    broken: reason === null ? null : { size: Number(failed), reason },
-    requested_at,
+    broken: reason === null ? null : { size: Number(failed), reason, epoch: Number(foundIn) },
+    ...present,
   };
 }

@@ -1,13 +1,13 @@
 /** The directory in memory, fed from a memory event store by the rules of the projection. */
 import type { Directory, DirectoryState } from '../../../commands/ports/directory.ts';
-import { readEvent } from '../../../commands/values/event.ts';
-import type { PastFact } from '../../../commands/values/event.ts';
+import type { StoredEvent } from '../../../commands/values/event.ts';
 import type { PersonalData } from '../../../commands/ports/ports.ts';
 import type { Position } from '../../../commands/values/position.ts';
-import { type AnyEvent, eventCatalogue } from '../../../commands/event-catalogue.ts';
 import type { MailboxListener } from '../../../infra/directory/mailbox-news.ts';
 import { DirectoryMaps } from '../../../infra/directory/directory-maps.ts';
-import { changesOf } from '../../../projections/directory-changes.ts';
+import { changesOf, denialBy } from '../../../projections/directory-changes.ts';
+import { type DirectoryChange, NOTHING } from '../../../projections/directory-entities.ts';
+import { projectedEvent } from '../../../projections/projection.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';
 
 export class MemoryDirectory implements Directory {
@@ -41,17 +41,7 @@ export class MemoryDirectory implements Directory {
     for (const stored of this.#events.all.slice(this.#applied)) {
       if (stored.position > position) break;
       this.#applied += 1;
-      const fact = readEvent(eventCatalogue, stored);
-      if (!fact) continue;
-      const change = await changesOf(
-        {
-          streamName: stored.streamName,
-          fact: fact as PastFact<AnyEvent>,
-          position: stored.position,
-        },
-        this.#maps.lookUp,
-        (sealed) => this.#personal.open(sealed),
-      );
+      const change = await this.#changeBy(stored);
       const before = this.state.mailboxes;
       const mailboxes = change.put.flatMap(({ kind, value }) =>
         kind === 'mailbox' ? [{ id: value.id, before: before.get(value.id) ?? null, now: value }] : [],
@@ -60,6 +50,17 @@ export class MemoryDirectory implements Directory {
       for (const key of change.remove) this.#maps.remove(key);
       this.version += 1;
       for (const told of mailboxes) for (const listener of this.#listeners) listener(told);
+    }
+  }
+
+  async #changeBy(stored: StoredEvent): Promise<DirectoryChange> {
+    const { lookUp } = this.#maps;
+    try {
+      const event = projectedEvent(stored);
+      if (event === null) return NOTHING;
+      return await changesOf(event, lookUp, (sealed) => this.#personal.open(sealed));
+    } catch {
+      return denialBy(stored, lookUp);
     }
   }
 }

@@ -143,7 +143,9 @@ export function stateOf(world: World): DirectoryState {
     ...membershipsWith(...(world.role === null ? [] : [memberEntry('org_1', 'usr_1', world.role)])),
     invites: new Map(),
     agents: new Map([['agt_1', agentEntry('agt_1', 'org_1', 'usr_1')]]),
-    agentOwners: new Map([['agt_1', { id: 'agt_1', orgId: 'org_1', ownerIds: ['usr_1'] }]]),
+    agentOwners: new Map([
+      ['agt_1', { id: 'agt_1', orgId: 'org_1', ownerIds: ['usr_1'], lastOwnerIds: ['usr_1'] }],
+    ]),
     tokens: new Map([['tok_1', tokenOf(world)]]),
     tokenIdByHash: new Map(),
     oauthGrants: new Map(),

@@ -7,7 +7,6 @@ import type { Capability } from '../../../commands/kernel/capability.ts';
 import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
 import type { ChangeAttribution } from '../../../commands/ports/change-attribution.ts';
-import { EventMetadata } from '../../../commands/values/event.ts';
 import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
 import type { Leases } from '../../../commands/ports/leases.ts';
 import type { PersonalData, Ports, SealedReader } from '../../../commands/ports/ports.ts';
@@ -32,6 +31,7 @@ import { MemoryContentStore } from '../fakes/memory-content-store.ts';
 import { MemoryDirectory } from '../fakes/memory-directory.ts';
 import { MemoryLinks } from '../fakes/memory-links.ts';
 import { MemoryEventStore } from '../fakes/memory-event-store.ts';
+import { memoryTrails } from '../fakes/memory-trails.ts';
 import { FakeWebhookSender, MemoryWebhookRecords, MemoryWebhookSecrets } from '../fakes/memory-webhooks.ts';
 import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
 import { randomKey } from '../samples/random-key.ts';
@@ -154,14 +154,6 @@ export const memoryLeases = (runId: string, held = new Map<string, string>()): L
   },
 });
 
-/** The organisations in which the person did something. */
-const organisationsOf = ({ all }: MemoryEventStore, userId: string): readonly string[] => {
-  const ids = all
-    .map(({ metadata }) => EventMetadata.parse(metadata))
-    .flatMap(({ org_id: orgId, actor }) => (actor.id === userId && orgId !== null ? [orgId] : []));
-  return [...new Set(ids)];
-};
-
 export function memoryPorts() {
   const clock = new ManualClock('2026-03-01T12:00:00.000Z');
   const events = new MemoryEventStore(() => clock.now());
@@ -206,7 +198,7 @@ export function memoryPorts() {
     changeAttribution: silentEchoes,
     mirrorVersions: noCopies,
     contacts: { writtenTo: () => Promise.resolve(new Set()) },
-    trails: { organisationsOf: (userId) => Promise.resolve(organisationsOf(events, userId)) },
+    trails: memoryTrails(events),
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },

@@ -4,6 +4,7 @@ import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { PolicyEntry } from '../../../commands/ports/directory.ts';
 import type { Fact } from '../../../commands/values/event.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { heldContent, holdsAgainst, type Loss } from '../../../commands/kernel/legal-holds.ts';
 import { mailbox } from '../../../commands/mailboxes/mailbox.ts';
 import { decidePolicy } from '../../../commands/policy/decide-policy.ts';
 import { DirectoryMaps } from '../../../infra/directory/directory-maps.ts';
@@ -175,14 +176,65 @@ describe('directory', () => {
     await sampleHistory(events);
     const [token] = await events.readStream(`token-${TOKEN}`);
     const [created] = await events.readStream(`organisation-${ORG}`);
-    expect(token && denialBy(token)).to.deep.equal({
+    expect(token && denialBy(token, () => undefined)).to.deep.equal({
       put: [],
       remove: [
         { kind: 'token', id: TOKEN },
         { kind: 'person', id: OWNER },
       ],
     });
-    expect(created && denialBy(created)).to.deep.equal({ put: [], remove: [] });
+    expect(created && denialBy(created, () => undefined)).to.deep.equal({ put: [], remove: [] });
+  });
+
+  it('keeps every owner that an unreadable event of an agent may name, until the next one is known', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    const maps = await directoryAfter(events);
+    const bea = OWNER.replace(/.$/, 'b');
+    await happened(events, `agent-${AGENT}`, [{ type: 'AgentChanged', data: { owner_id: bea } }]);
+    const stored = events.all.at(-1);
+    expect(stored && denialBy(stored, maps.lookUp)).to.deep.equal({
+      put: [
+        {
+          kind: 'agentOwners',
+          value: { id: AGENT, orgId: ORG, ownerIds: [OWNER, bea], lastOwnerIds: [OWNER, bea] },
+        },
+      ],
+      remove: [
+        { kind: 'agent', id: AGENT },
+        { kind: 'person', id: bea },
+      ],
+    });
+    maps.remove({ kind: 'agent', id: AGENT });
+    const event = stored && projectedEvent(stored);
+    const next = event ? await changesOf(event, maps.lookUp, openSample) : { put: [] };
+    expect(next.put, 'also of an agent that was removed').to.deep.equal([
+      {
+        kind: 'agentOwners',
+        value: { id: AGENT, orgId: ORG, ownerIds: [OWNER, bea], lastOwnerIds: [bea] },
+      },
+    ]);
+  });
+
+  it('keeps what a hold names that cannot be read, and its organisation', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    const [other] = await events.readStream(`agent-${AGENT}`);
+    if (!other) throw new Error('no agent');
+    const unread = {
+      ...other,
+      streamName: 'legalHold-hld_1',
+      type: 'LegalHoldPlaced',
+      data: { targets: OWNER },
+    };
+    const maps = await directoryAfter(events);
+    for (const entity of denialBy(unread, maps.lookUp).put) maps.put(entity);
+    const against = (loss: Loss) => holdsAgainst(maps.state, loss).map(({ id }) => id);
+    expect(against({ kind: 'organisation', orgId: ORG })).to.deep.equal(['hld_1']);
+    expect(against({ kind: 'account', userId: OWNER, approvals: [] })).to.deep.equal(['hld_1']);
+    const draft = { kind: 'draft', draftId: 'drf_1', mailboxId: MAILBOX } as const;
+    expect(against({ ...draft, startedBy: AGENT })).to.deep.equal(['hld_1']);
+    expect(heldContent(maps.state)?.startedBy).to.deep.equal([`${ORG}/${OWNER}`, `${ORG}/${AGENT}`]);
   });
 
   it('holds the newest policy, and one that denies in place of an unreadable one', async () => {
@@ -195,7 +247,7 @@ describe('directory', () => {
     const { state } = await directoryAfter(events);
     expect(state.policies.get(ORG)).to.deep.equal({ id: ORG, ...emptied });
     const [stored] = await events.readStream(`policy-${ORG}`);
-    const { put: [denied] = [] } = stored ? denialBy(stored) : {};
+    const { put: [denied] = [] } = stored ? denialBy(stored, () => undefined) : {};
     expect(denied).to.deep.include({ kind: 'policy' });
     const decision = decidePolicy(denied?.value as PolicyEntry, {
       actions: ['move'],

@@ -174,17 +174,22 @@ describe('the keys of a trail', function () {
     expect(await verdicts(file, [next])).to.deep.equal(['0', '0']);
     expect(await verdicts(file, [first, next])).to.deep.equal(['0', '0']);
     expect(await verdicts(file, [first])).to.deep.equal(['1 signature_missing', '1 signature_missing']);
-    expect(String(await rejection(command('revoke-key', { key: first, since, reason })))).to.contain(
-      'already',
-    );
+    const again = await command('revoke-key', { key: first, since, reason });
+    expect(vkeyAfter(again), 'the same command').to.equal(next);
+    for (const other of [
+      { key: first, since, reason: 'Another.' },
+      { key: first, since: '2026-01-01T00:00:01Z', reason },
+    ])
+      expect(String(await rejection(command('revoke-key', other)))).to.contain('already');
+    expect((await world.told()).filter((type) => type === 'AuditKeyRevoked')).to.have.length(1);
   });
 
   it(`are revoked after a rotation: the new key goes on, and the old one speaks for it ${verifies('contract:12:key-revocation')}`, async () => {
     const second = vkeyAfter(await command('rotate-key'));
     await sealedAgain();
-    expect(await command('revoke-key', { key: first, since: '2026-01-01T00:00:00Z', reason })).to.match(
-      /nothing\.$/,
-    );
+    const revocation = { key: first, since: '2026-01-01T00:00:00Z', reason };
+    for (const time of ['the first', 'the second'])
+      expect(await command('revoke-key', revocation), time).to.match(/nothing\.$/);
     await sealedAgain();
     expect(await signersOf()).to.deep.equal([idOf(second)]);
     for (const given of [[first], [second], [first, second]])
@@ -205,6 +210,10 @@ describe('the keys of a trail', function () {
             if (!(error instanceof Died)) throw error;
           });
         isOver = !died();
+        const revoked = active;
+        // A round of sealing may come before the same command.
+        if (at % 2 === 0) await world.sealer().round();
+        const made = await world.sealer().keys.revoke(ORG, given);
         await sealedAgain();
         const rows = await world.rig.sql.query<{ public_key: Buffer; told: boolean }>(
           'select public_key, told from vault.audit_key where trail = $1 and revoked_at is null',
@@ -212,7 +221,9 @@ describe('the keys of a trail', function () {
         );
         expect(rows.map(({ told }) => told)).to.deep.equal([true]);
         active = vkeyOf({ name: ORIGIN, publicKey: rows[0]?.public_key ?? Buffer.of() });
-        if (!all.includes(active)) all.push(active);
+        expect(active, 'the same command has the result of the first').to.equal(made);
+        expect(active).not.to.equal(revoked);
+        all.push(active);
         expect(await signersOf()).to.deep.equal([idOf(active)]);
         expect(at).to.be.lessThan(40);
       }

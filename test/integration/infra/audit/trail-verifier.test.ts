@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { TrailVerifier } from '../../../../infra/audit/trail-verifier.ts';
+import { getVerification, verifyAudit } from '../../../../read-api/audit/verification-routes.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { Died, dyingAt } from './dying-ports.ts';
 import { LINES, ORG, SealRig } from './seal-rig.ts';
 
 describe('the verification of all trails', () => {
@@ -140,6 +143,113 @@ describe('the verification of all trails', () => {
     expect(await verifier.isDue()).to.equal(false);
     await began('25 hours');
     expect(await verifier.isDue()).to.equal(true);
+  });
+
+  it('is due again ten minutes after it began and broke off, unless it still runs', async () => {
+    const verifier = new TrailVerifier(world.ports, world.sealer());
+    const died = AbortSignal.abort(new Error('the process ends'));
+    expect(String(await rejection(verifier.verify(died)))).to.contain('the process ends');
+    expect(await verifier.isDue(), 'at once').to.equal(false);
+    const began = (ago: string) =>
+      world.rig.sql.query(
+        `update vault.audit_verification set started_at = now() - $1::interval, ended_at = ended_at - interval '1 day'`,
+        [ago],
+      );
+    await began('9 minutes');
+    expect(await verifier.isDue()).to.equal(false);
+    await began('11 minutes');
+    expect(await verifier.isDue()).to.equal(true);
+    await world.rig.sql.query(
+      `insert into work.lease (name, run_id, until) values ('audit-verifier', 'run_2', now() + interval '30 seconds')`,
+    );
+    expect(await verifier.isDue(), 'another process verifies').to.equal(false);
+    await world.rig.sql.query(`update work.lease set until = now() - interval '1 second'`);
+    expect(await world.verify()).to.equal(true);
+    await began('11 minutes');
+    await world.rig.sql.query('update vault.audit_verification set ended_at = now()');
+    expect(await verifier.isDue(), 'it ended').to.equal(false);
+  });
+
+  it(`stops a trail before it says so, and says so also when the process dies between ${verifies('contract:12:seal-broken')}`, async () => {
+    await world.happens(1);
+    await world.seal();
+    await world.rig.sql.query('delete from vault.audit_signed where size = 3');
+    for (const isDone of [false, true]) {
+      for (let at = 1, isOver = false; !isOver; at += 1) {
+        const { ports, died } = dyingAt(world.ports, at, isDone);
+        const verification = new TrailVerifier(ports, world.sealer(ports)).verify(
+          new AbortController().signal,
+        );
+        await verification.catch((error: unknown) => {
+          if (!(error instanceof Died)) throw error;
+        });
+        isOver = !died();
+        const [tree] = await world.rig.sql.query<{ broken: string | null }>(
+          'select broken from vault.audit_tree where trail = $1',
+          [ORG],
+        );
+        const isTold = (await world.told()).at(-1) === 'AuditSealBroken note_missing';
+        if (isTold) expect(tree?.broken, 'told once it is so').to.equal('note_missing');
+        if (tree?.broken != null) {
+          await world.seal();
+          expect((await world.told()).at(-1)).to.equal('AuditSealBroken note_missing');
+          await finds('note_missing');
+        }
+        // As if nothing was found so far.
+        await world.sealer().newEpoch('Again.');
+        await world.seal();
+        await world.happens(1);
+        await world.seal();
+        await world.rig.sql.query(
+          'delete from vault.audit_signed where (epoch, size) = (select epoch, min(size) from vault.audit_signed where trail = $1 group by epoch order by epoch desc limit 1)',
+          [ORG],
+        );
+        expect(at).to.be.lessThan(60);
+      }
+    }
+  });
+
+  it('says of a finding whether it still stops the signing', async () => {
+    const context = { ports: { sql: world.rig.sql }, caller: { org: { id: ORG } } } as never;
+    const shown = () => getVerification.handle({}, context);
+    expect(await shown()).to.include({ state: 'none', epoch: 1, stopped: null });
+    world.alterEvent(1, { data: { name: 'Changed' } });
+    await finds('root_differs');
+    const found = { size: 3, reason: 'root_differs', epoch: 1 };
+    expect(await shown()).to.deep.include({
+      state: 'broken',
+      broken: found,
+      epoch: 1,
+      stopped: 'root_differs',
+    });
+    world.alterEvent(1, { data: { name: 'B' } });
+    const epoch = await world.sealer().newEpoch('We looked into it.');
+    expect(await shown()).to.deep.include({ state: 'broken', broken: found, epoch, stopped: null });
+    await world.seal();
+    await world.verify();
+    expect(await shown()).to.deep.include({ broken: null, epoch, stopped: null });
+  });
+
+  it('answers a request with one that began after it and ended', async () => {
+    const { sql } = world.rig;
+    const context = { ports: { sql }, caller: { org: { id: ORG } } } as never;
+    const requestedAt = async () => (await getVerification.handle({}, context)).requested_at;
+    const verifier = new TrailVerifier(world.ports, world.sealer());
+    await verifyAudit.handle({}, context);
+    const first = await requestedAt();
+    expect(first).to.be.a('string');
+    expect(await rejection(verifier.verify(AbortSignal.abort(new Error('it ends'))))).to.be.an('error');
+    expect(await requestedAt(), 'it broke off').to.equal(first);
+    await sql.query('delete from vault.audit_signed');
+    const meanwhile = { stop: () => verifyAudit.handle({}, context).then(() => undefined) };
+    await new TrailVerifier(world.ports, meanwhile).verify(new AbortController().signal);
+    expect(await requestedAt(), 'made while it ran')
+      .to.be.a('string')
+      .and.not.to.equal(first);
+    await sql.query(`update vault.audit_verification set started_at = now() - interval '61 minutes'`);
+    expect(await verifier.isDue()).to.equal(true);
+    await world.verify();
+    expect(await requestedAt()).to.equal(null);
   });
 
   it('runs in one process at a time', async () => {

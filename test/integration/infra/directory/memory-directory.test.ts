@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { type DirectoryCopy, openDirectory } from '../../../../infra/directory/memory-directory.ts';
@@ -149,6 +150,29 @@ describe('the directory in memory', () => {
     expect(copy.state.tokenIdByHash.size).to.equal(0);
     expect(copy.state.agents.has(AGENT)).to.equal(false);
     expect(copy.state.organisations.has(ORG)).to.equal(true);
+  });
+
+  it('keeps every owner that an unreadable event of an agent names, in memory and in its rows', async () => {
+    await sampleHistory(rig.events);
+    const projector = await rig.start();
+    await rig.settle(projector);
+    const copy = await open();
+    const next = OWNER.replace(/.$/, 'b');
+    const last = await rig.events.readLast(`agent-${AGENT}`);
+    const { position } = await rig.events.append(`agent-${AGENT}`, last?.revision ?? 'no-stream', [
+      {
+        id: randomUUID(),
+        type: 'AgentChanged',
+        data: { owner_id: next, name: 5 },
+        metadata: last?.metadata ?? {},
+      },
+    ]);
+    await copy.waitFor(position);
+    await rig.settle(projector);
+    const kept = copy.state.agentOwners.get(AGENT);
+    expect(kept?.ownerIds).to.include.members([OWNER, next]);
+    expect(kept?.lastOwnerIds).to.deep.equal(kept?.ownerIds);
+    expect((await open()).state.agentOwners.get(AGENT)).to.deep.equal(kept);
   });
 
   it('reports each mailbox that is new, changed or removed', async () => {

@@ -12,7 +12,12 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import { directoryHolding, holdOn } from '../../../support/fakes/directory-holding.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
-const ACCOUNT: Loss = { kind: 'account', userId: 'usr_1' };
+const ACCOUNT: Loss = { kind: 'account', userId: 'usr_1', approvals: [] };
+const APPROVER: Loss = {
+  kind: 'account',
+  userId: 'usr_3',
+  approvals: [{ id: 'chk_1', mailboxId: 'mbx_1', draftId: 'drf_1' }],
+};
 const MESSAGES: Loss = { kind: 'messages', mailboxId: 'mbx_1' };
 const draftBy = (startedBy: string): Loss => ({
   kind: 'draft',
@@ -30,7 +35,9 @@ const place = { mailboxId: 'mbx_1' };
 describe('what a legal hold forbids', () => {
   const directory = directoryHolding({
     mailboxes: new Map([['mbx_1', { id: 'mbx_1', orgId: 'org_1' } as never]]),
-    agentOwners: new Map([['agt_1', { id: 'agt_1', orgId: 'org_1', ownerIds: ['usr_1'] }]]),
+    agentOwners: new Map([
+      ['agt_1', { id: 'agt_1', orgId: 'org_1', ownerIds: ['usr_1'], lastOwnerIds: ['usr_1'] }],
+    ]),
   });
   beforeEach(() => {
     directory.hold();
@@ -40,6 +47,7 @@ describe('what a legal hold forbids', () => {
     directory.hold(holdOn('hld_1', target));
     const losses = {
       account: ACCOUNT,
+      'account of an approver': APPROVER,
       messages: MESSAGES,
       'own draft': draftBy('usr_1'),
       "agent's draft": draftBy('agt_1'),
@@ -53,6 +61,7 @@ describe('what a legal hold forbids', () => {
   };
 
   it(`follows from its targets ${verifies('contract:12:hold-blocks')}`, () => {
+    const approver = 'account of an approver';
     const drafts = ['own draft', "agent's draft", "another's draft"];
     const mailboxes = ['mailbox with own drafts', 'mailbox without'];
     expect(forbidden({ type: 'person', id: 'usr_1' })).to.have.members([
@@ -63,15 +72,22 @@ describe('what a legal hold forbids', () => {
     ]);
     expect(forbidden({ type: 'mailbox', id: 'mbx_1' })).to.have.members([
       'messages',
+      approver,
       ...drafts,
       ...mailboxes,
     ]);
-    expect(forbidden({ type: 'draft', id: 'drf_1', ...place })).to.have.members([...drafts, ...mailboxes]);
+    expect(forbidden({ type: 'draft', id: 'drf_1', ...place })).to.have.members([
+      approver,
+      ...drafts,
+      ...mailboxes,
+    ]);
     expect(forbidden({ type: 'approval', id: 'chk_1', ...place, draftId: 'drf_1' })).to.have.members([
+      approver,
       ...drafts,
       ...mailboxes,
     ]);
-    expect(forbidden({ type: 'approval', id: 'chk_1', ...place })).to.have.members(mailboxes);
+    expect(forbidden({ type: 'approval', id: 'chk_1', ...place })).to.have.members([approver, ...mailboxes]);
+    expect(forbidden({ type: 'approval', id: 'chk_2', ...place })).to.have.members(mailboxes);
     expect(forbidden({ type: 'mailbox', id: 'mbx_2' })).to.deep.equal([]);
   });
 
@@ -85,14 +101,6 @@ describe('what a legal hold forbids', () => {
     expect(holdsAgainst(directory.state, draftBy('usr_1'))).to.deep.equal([]);
     expect(holdsAgainst(directory.state, ACCOUNT)).to.have.length(1);
     expect(heldContent(directory.state)?.startedBy).to.deep.equal(['org_2/usr_1']);
-  });
-
-  it('concerns the drafts of every organisation where its own is not known, as it could not be read', () => {
-    directory.hold({ ...holdOn('hld_1', { type: 'person', id: 'usr_1' }), orgId: '' });
-    for (const by of ['usr_1', 'agt_1']) expect(holdsAgainst(directory.state, draftBy(by))).to.have.length(1);
-    expect(holdsAgainst(directory.state, mailboxWith('usr_1'))).to.have.length(1);
-    expect(holdsAgainst(directory.state, draftBy('usr_2'))).to.deep.equal([]);
-    expect(heldContent(directory.state)?.startedBy).to.have.members(['org_1/usr_1', 'org_1/agt_1']);
   });
 
   it('is not known while this process may lack a hold', () => {

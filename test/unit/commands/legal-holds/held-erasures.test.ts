@@ -20,6 +20,7 @@ import type { Ports } from '../../../../commands/ports/ports.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
+import { askedFor, wentOn } from '../../../support/samples/sample-approvals.ts';
 import { HoldWorld } from '../../../support/worlds/hold-world.ts';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -59,7 +60,7 @@ describe('a legal hold on the owner of agents', () => {
     const own = { token: await world.gateway.signIn(ann) };
     const { id: agent_id } = await world.gateway.call<{ id: string }>(createAgent, { name: 'One' }, own);
     const { id } = await holds.place(ann);
-    const lossOf = (userId: string) => holdsAgainst(world.state, { kind: 'account', userId });
+    const lossOf = (userId: string) => holdsAgainst(world.state, { kind: 'account', userId, approvals: [] });
     expect([lossOf(ann).length, lossOf(bea).length]).to.deep.equal([1, 0]);
     await world.gateway.call(updateAgent, { agent_id, owner_id: bea }, own);
     expect(lossOf(bea).map((hold) => hold.id)).to.deep.equal([id]);
@@ -69,6 +70,68 @@ describe('a legal hold on the owner of agents', () => {
     const holds = await HoldWorld.open();
     return { world: holds.world, place: (userId: string) => holds.place([{ type: 'person', id: userId }]) };
   };
+});
+
+describe('a legal hold on an approval or its mailbox', () => {
+  const NAME = '0'.repeat(26);
+
+  for (const type of ['approval', 'mailbox'] as const)
+    it(`keeps the accounts without whose keys the reasons in its lines cannot be read: ${type} ${verifies('contract:12:hold-blocks')}`, async () => {
+      const holds = await HoldWorld.open();
+      const { world } = holds;
+      const { events } = world.gateway;
+      const mailboxId = await world.mailbox();
+      const member = (role: 'admin' | 'member') => world.member(role);
+      const [requester, voter, other] = [
+        await member('member'),
+        await member('admin'),
+        await member('admin'),
+      ];
+      const own = { token: await world.gateway.signIn(requester) };
+      const agent = await world.gateway.call<{ id: string }>(createAgent, { name: 'One' }, own);
+      await askedFor(events, NAME, { requester: agent.id, orgId: world.orgId, mailboxId });
+      await wentOn(events, NAME, 'ApprovalVoteCast', { actorId: voter });
+      await world.catchUp();
+      const { id } = await holds.place([{ type, id: type === 'mailbox' ? mailboxId : `chk_${NAME}` }]);
+      for (const [userId, seen] of [
+        [requester, []],
+        [voter, [id]],
+      ] as const) {
+        const erasure = world.gateway.call(deleteMe, {}, { token: await world.gateway.signIn(userId) });
+        expect(await rejection(erasure)).to.deep.include({ code: 'legal_hold', details: { holds: seen } });
+        expect(holds.typesOf(`account-${userId}`)).not.to.include('AccountErasureStarted');
+      }
+      const lines = holds.refusals.filter(({ data }) => data['code'] === 'legal_hold');
+      expect(lines.map(({ data }) => data['capability'])).to.deep.equal(['delete_me', 'delete_me']);
+      await world.gateway.call(deleteMe, {}, { token: await world.gateway.signIn(other) });
+      expect(holds.typesOf(`account-${other}`)).to.include('AccountErased');
+      await holds.release(id);
+      await holds.release(id, voter);
+      await world.gateway.call(deleteMe, {}, { token: await world.gateway.signIn(requester) });
+      expect(holds.typesOf(`account-${requester}`)).to.include('AccountErased');
+    });
+
+  it(`has an erasure wait that had begun, until its release ${verifies('contract:12:hold-erasures')}`, async () => {
+    const holds = await HoldWorld.open();
+    const { world } = holds;
+    const mailboxId = await world.mailbox();
+    const ann = await world.member('member');
+    await askedFor(world.gateway.events, NAME, { requester: ann, orgId: world.orgId, mailboxId });
+    await decideAndAppend(world.ports, systemAuthor(world.ports, null), account, {
+      id: ann,
+      decide: (state) => startErasure(state, []),
+    });
+    await world.catchUp();
+    const { id } = await holds.place([{ type: 'approval', id: `chk_${NAME}` }]);
+    await holds.sweep('account-erasures');
+    expect(world.state.legalHolds.get(id)?.postponed).to.deep.equal([ann]);
+    expect(await holds.sweep('account-erasures')).to.deep.equal([]);
+    const admin = await world.member('admin');
+    await holds.release(id);
+    await holds.release(id, admin);
+    expect(await holds.sweep('account-erasures')).to.deep.equal([ann]);
+    expect(world.state.people.has(ann)).to.equal(false);
+  });
 });
 
 describe('an erasure under a legal hold', () => {

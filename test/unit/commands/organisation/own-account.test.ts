@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import {
   eraseAccount,
@@ -17,6 +18,7 @@ import { decideAndAppend, systemAuthor } from '../../../../commands/kernel/decid
 import { getMe } from '../../../../read-api/organisation/get-me.ts';
 import { afterAppends } from '../../../support/fakes/around-appends.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
+import type { EventMetadata } from '../../../../commands/values/event.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { InviteWorld } from '../../../support/worlds/invite-world.ts';
@@ -124,6 +126,27 @@ describe('the own account', () => {
       [ann, null],
     ]);
     expect(world.state.agents.get(handedOver)?.ownerId).to.equal(bea);
+  });
+
+  it('is not erased while an event that may make the person the last owner of an agent cannot be read', async () => {
+    const ann = await world.member('admin', 'ann@example.net');
+    const bea = await world.member('admin', 'bea@example.net');
+    const own = await signedIn(ann);
+    const { id } = await world.gateway.call<{ id: string }>(createAgent, { name: 'Bot' }, own);
+    await world.ports.personal.seal(id, 'where it was');
+    const { events } = world.gateway;
+    const [created] = await events.readStream(`agent-${id}`);
+    const unread = { type: 'AgentChanged', data: { owner_id: bea, name: 5 } };
+    const { position } = await events.append(`agent-${id}`, 0n, [
+      { ...unread, id: randomUUID(), metadata: created?.metadata as EventMetadata },
+    ]);
+    await world.ports.directory.waitFor(position);
+    for (const userId of [ann, bea]) {
+      const erasure = eraseAccount(world.ports, systemAuthor(world.ports, null), userId);
+      expect(await rejection(erasure)).to.be.an('error');
+      expect(await world.ports.personal.isErased(userId)).to.equal(false);
+    }
+    expect(world.gateway.events.all.filter(({ type }) => type === 'AccountErasureStarted')).to.deep.equal([]);
   });
 
   it('sends its person a mail, with the address sealed for that mail', async () => {

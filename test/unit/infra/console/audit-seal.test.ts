@@ -16,7 +16,9 @@ const at = (hour: number, day = 20): string =>
   `2026-11-${String(day)}T${String(hour).padStart(2, '0')}:00:00.000Z`;
 const checkpoint = (size: number, sealedAt: string, ...anchors: readonly object[]) => ({ size, sealed_at: sealedAt, anchors }); // prettier-ignore
 const confirmed = (name: string, when: string) => ({ kind: 'webhook', name, state: 'confirmed', at: when });
-const verified = (when: string | null, reason: string | null = null) => ({ verified_at: when, broken: reason === null ? null : { size: 9, reason } }); // prettier-ignore
+const verified = (when: string | null) => ({ verified_at: when, broken: null, epoch: 2, stopped: null });
+const found = (reason: string, epoch = 2) => ({ ...verified(at(3)), broken: { size: 9, reason, epoch } });
+const stopped = (reason: string) => ({ ...verified(at(3)), stopped: reason });
 const line = (seq: number, when: string, data: object = {}) => ({ seq, occurred_at: when, data });
 
 describe('words of the seal in the console', () => {
@@ -28,8 +30,7 @@ describe('words of the seal in the console', () => {
 
   const good = () => ({
     checkpoints: [checkpoint(90, at(12)), checkpoint(80, at(11), confirmed('archive', at(11)))],
-    verification: verified(at(3)),
-    broken: null as object | null,
+    verification: verified(at(3)) as object,
     anchored: null as object | null,
   });
 
@@ -50,7 +51,6 @@ describe('words of the seal in the console', () => {
     const { badge, reasons } = sealWords({
       checkpoints: [],
       verification: verified(null),
-      broken: null,
       anchored: null,
     });
     expect([badge.tone, reasons.length]).to.deep.equal(['ask', 3]);
@@ -82,7 +82,7 @@ describe('words of the seal in the console', () => {
 
   it('is red while nothing is signed after a broken seal, with words for every reason', () => {
     const told = BROKEN_REASONS.map((reason) => {
-      const { badge, reasons } = sealWords({ ...good(), broken: line(91, at(12), { reason }) });
+      const { badge, reasons } = sealWords({ ...good(), verification: stopped(reason) });
       expect(badge.tone, reason).to.equal('bad');
       return reasons[0];
     });
@@ -91,13 +91,25 @@ describe('words of the seal in the console', () => {
   });
 
   it('is red when the last check found a break', () => {
-    const { badge, reasons } = sealWords({ ...good(), verification: verified(at(3), 'root_differs') });
+    const verification = { ...found('root_differs'), stopped: 'root_differs' };
+    const { badge, reasons } = sealWords({ ...good(), verification });
     expect([badge.tone, reasons[0]]).to.deep.equal(['bad', 'Nothing more is signed. Lines that were signed are not what they were.']); // prettier-ignore
+    expect(reasons.join(), 'what to do, once').to.contain('begins a new epoch').and.not.to.contain('goes on');
   });
 
-  it('is green again once a checkpoint covers the line of the break', () => {
-    expect(sealWords({ ...good(), broken: line(75, at(5), { reason: 'read_model' }) }).badge.tone).to.equal(
-      'good',
-    );
+  it('says of a break found in an earlier epoch that signing continues', () => {
+    const { badge, reasons } = sealWords({ ...good(), verification: found('root_differs', 1) });
+    expect([badge.tone, reasons]).to.deep.equal([
+      'ask',
+      [
+        'In an earlier epoch the last check found: Lines that were signed are not what they were. Signing continues, and the next check is about this epoch.',
+      ],
+    ]);
+  });
+
+  it('says of an index that was rebuilt since the last check that signing continues', () => {
+    const { badge, reasons } = sealWords({ ...good(), verification: found('read_model') });
+    expect(badge.tone).to.equal('ask');
+    expect(reasons.join()).to.contain('signing continues').and.not.to.contain('Nothing more');
   });
 });
