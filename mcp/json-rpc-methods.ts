@@ -1,15 +1,10 @@
 /**
- * The JSON-RPC methods on `json-rpc-2.0`. The library receives one well-formed request at a time: it answers
- * a batch of one with a bare object, shows raw exceptions to the caller and turns `undefined` into a null
- * result. Every method returns the JSON text of its result, so that a result is serialised once.
+ * The JSON-RPC methods of the revisions with sessions. Every method returns the JSON text of its result, so that a
+ * result is serialised once. They are called directly: the server of `json-rpc-2.0` makes every request outlive
+ * several collections of garbage (`docs/adr/0172`).
  */
 import { randomBytes } from 'node:crypto';
-import {
-  createJSONRPCErrorResponse,
-  type JSONRPCErrorResponse,
-  JSONRPCErrorException,
-  JSONRPCServer,
-} from 'json-rpc-2.0';
+import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { routeKey } from '../commands/values/ids.ts';
 import { GatewayError } from '../commands/values/errors.ts';
@@ -17,7 +12,13 @@ import type { McpSession } from '../commands/ports/mcp.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { callTool, readCall, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';
-import { INTERNAL_ERROR, METHOD_NOT_FOUND, resultResponse } from './json-rpc-answers.ts';
+import {
+  errorResponse,
+  INTERNAL_ERROR,
+  METHOD_NOT_FOUND,
+  resultResponse,
+  type RpcError,
+} from './json-rpc-answers.ts';
 import { startTask } from './start-task.ts';
 import { TaskMethods, type TaskRequest } from './task-methods.ts';
 import type { TaskRuns } from './run-tasks.ts';
@@ -64,42 +65,32 @@ export interface MethodOptions {
 
 type Params = Readonly<Record<string, unknown>>;
 
+/** The JSON text of a result. Throws a `JSONRPCErrorException`, or a `GatewayError` for an HTTP status. */
+type Method = (params: Params, request: OneRequest) => Promise<string> | string;
+
 export class JsonRpcMethods {
-  readonly #server = new JSONRPCServer<OneRequest>({
-    // Errors are logged where they are mapped; the library's default prints each of them.
-    errorListener: () => undefined,
-  });
   readonly #options: MethodOptions;
-  readonly #tasks: TaskMethods;
+  readonly #methods: ReadonlyMap<string, Method>;
 
   constructor(options: MethodOptions) {
     this.#options = options;
-    this.#tasks = new TaskMethods(options.toolbox, options.taskRuns);
-    const server = this.#server;
-    server.mapErrorToJSONRPCErrorResponse = (id, error) => this.#errorResponse(id, error);
-    server.addMethod('initialize', (params: Params, { exchange }) => this.#initialize(params, exchange));
-    server.addMethod('ping', () => '{}');
-    server.addMethod('tools/list', (params: Params, { exchange }) => this.#listTools(params, exchange));
-    server.addMethod('tools/call', (params: Params, request) => this.#callTool(params, request));
-    server.addMethod(
-      'tasks/get',
-      this.#ofTasks((request) => this.#tasks.get(request)),
-    );
-    server.addMethod(
-      'tasks/list',
-      this.#ofTasks((request) => this.#tasks.list(request)),
-    );
-    server.addMethod(
-      'tasks/cancel',
-      this.#ofTasks((request) => this.#tasks.cancel(request)),
-    );
-    server.addMethod(
-      'tasks/result',
-      this.#ofTasks((request, exchange) => {
-        exchange.admit({ effect: 'read', waits: true });
-        return this.#tasks.result(request);
-      }),
-    );
+    const tasks = new TaskMethods(options.toolbox, options.taskRuns);
+    this.#methods = new Map<string, Method>([
+      ['initialize', (params, { exchange }) => this.#initialize(params, exchange)],
+      ['ping', () => '{}'],
+      ['tools/list', (params, { exchange }) => this.#listTools(params, exchange)],
+      ['tools/call', (params, request) => this.#callTool(params, request)],
+      ['tasks/get', ofTasks((request) => tasks.get(request))],
+      ['tasks/list', ofTasks((request) => tasks.list(request))],
+      ['tasks/cancel', ofTasks((request) => tasks.cancel(request))],
+      [
+        'tasks/result',
+        ofTasks((request, exchange) => {
+          exchange.admit({ effect: 'read', waits: true });
+          return tasks.result(request);
+        }),
+      ],
+    ]);
   }
 
   /** The JSON text of the response. Throws a `GatewayError` when the answer is an HTTP status. */
@@ -108,24 +99,21 @@ export class JsonRpcMethods {
     exchange: Exchange,
     gone: ToolCall['gone'],
   ): Promise<string> {
-    const response = await this.#server.receive({ jsonrpc: '2.0', id, method, params }, { exchange, gone });
-    if (response?.error !== undefined) {
-      if (response.error.data instanceof GatewayError) throw response.error.data;
-      return JSON.stringify(response);
+    const run = this.#methods.get(method);
+    if (run === undefined) return errorResponse(id, methodNotFound());
+    try {
+      return resultResponse(id, await run(params, { exchange, gone }));
+    } catch (error) {
+      if (error instanceof GatewayError) throw error;
+      return errorResponse(id, this.#errorOf(error));
     }
-    return resultResponse(id, String(response?.result));
   }
 
-  /** A `GatewayError` of a method travels in `data` up to `answer`; no unforeseen error shows its text. */
-  #errorResponse(id: RequestMessage['id'] | null, error: unknown): JSONRPCErrorResponse {
-    if (error instanceof JSONRPCErrorException) {
-      return createJSONRPCErrorResponse(id, error.code, error.message, error.data);
-    }
-    if (error instanceof GatewayError) {
-      return createJSONRPCErrorResponse(id, INTERNAL_ERROR, error.message, error);
-    }
+  /** No unforeseen error shows its text. */
+  #errorOf(error: unknown): RpcError {
+    if (error instanceof JSONRPCErrorException) return error;
     this.#options.toolbox.ports.log.error('mcp: method failed', { error: String(error) });
-    return createJSONRPCErrorResponse(id, INTERNAL_ERROR, 'Internal error');
+    return { code: INTERNAL_ERROR, message: 'Internal error' };
   }
 
   async #initialize(params: Params, exchange: Exchange): Promise<string> {
@@ -178,16 +166,6 @@ export class JsonRpcMethods {
     return result;
   }
 
-  /** A method that exists only in revisions with tasks. */
-  #ofTasks(work: (request: TaskRequest, exchange: Exchange) => Promise<string>) {
-    return async (params: Params, { exchange, gone }: OneRequest): Promise<string> => {
-      if (!sessionOf(exchange).revision.tasks) {
-        throw new JSONRPCErrorException('Method not found', METHOD_NOT_FOUND);
-      }
-      return await work({ params, caller: exchange.caller, gone: gone() }, exchange);
-    };
-  }
-
   /** A batch has one HTTP status, so the refusal of one call is that call's result. */
   async #call(call: ToolCall, { batch }: Exchange): Promise<ToolAnswer> {
     const { toolbox } = this.#options;
@@ -213,6 +191,17 @@ export class JsonRpcMethods {
     exchange.listChanged ||= before !== catalogue.list({ ...view, advancedTools });
   }
 }
+
+const methodNotFound = (): JSONRPCErrorException =>
+  new JSONRPCErrorException('Method not found', METHOD_NOT_FOUND);
+
+/** A method that exists only in revisions with tasks. */
+const ofTasks =
+  (work: (request: TaskRequest, exchange: Exchange) => Promise<string>): Method =>
+  async (params, { exchange, gone }) => {
+    if (!sessionOf(exchange).revision.tasks) throw methodNotFound();
+    return await work({ params, caller: exchange.caller, gone: gone() }, exchange);
+  };
 
 function sessionOf({ session }: Exchange): OpenSession {
   if (session === null) throw new Error('a method ran outside of a session');
