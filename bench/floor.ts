@@ -11,7 +11,7 @@ import { withDovecot } from './dovecot-mailbox.ts';
 import { type Figure, median, ratio, took } from './figures.ts';
 import type { Job, Step } from './floor/worker.ts';
 import { onEachSize } from './log-databases.ts';
-import { type MailAccount, message, openRaw } from './mail-site.ts';
+import { fetchText, type MailAccount, message, openRaw } from './mail-site.ts';
 import { endChild } from './processes.ts';
 
 /** A request is one round trip over HTTP; its steps follow each other. */
@@ -19,11 +19,12 @@ type Requests = readonly (readonly Step[])[];
 
 interface Floor {
   readonly name: string;
-  readonly anchor: 'IMAP MOVE' | 'IMAP STORE' | 'SMTP';
+  readonly anchor: 'IMAP FETCH' | 'IMAP MOVE' | 'IMAP STORE' | 'SMTP';
   readonly requests: Requests;
 }
 
 const FLOORS: readonly Floor[] = [
+  { name: 'read of one message with text', anchor: 'IMAP FETCH', requests: [['text', 'append']] },
   {
     name: 'archive',
     anchor: 'IMAP MOVE',
@@ -143,7 +144,8 @@ async function request({ port }: Parts, requests: Requests, uid: number): Promis
 
 async function rawOf({ raw, smtpPort }: Parts, anchor: Floor['anchor'], uid: number): Promise<void> {
   const uids = String(uid);
-  if (anchor === 'IMAP MOVE') await raw.messageMove(uids, 'Archive', { uid: true });
+  if (anchor === 'IMAP FETCH') await fetchText(raw, uids);
+  else if (anchor === 'IMAP MOVE') await raw.messageMove(uids, 'Archive', { uid: true });
   else if (anchor === 'IMAP STORE') await raw.messageFlagsAdd(uids, ['\\Seen'], { uid: true });
   else
     await createTransport({

@@ -128,3 +128,13 @@ async function allIds(facts: DemoFacts, word: string, count: number): Promise<re
     await sleep(100);
   }
 }
+
+/** Which part the text is, only the structure says: two questions. */
+export async function fetchText(raw: ImapFlow, uid: string): Promise<void> {
+  const envelope = { uid: true, flags: true, envelope: true, bodyStructure: true, internalDate: true };
+  const message = await raw.fetchOne(uid, envelope, { uid: true });
+  const part = (message ? message.bodyStructure?.part : undefined) ?? '1';
+  const answer = await raw.fetchOne(uid, { bodyParts: [part] }, { uid: true });
+  const text = answer && answer.bodyParts?.get(part);
+  if (!text || !text.includes('One of many')) throw new Error('the raw message has no text');
+}

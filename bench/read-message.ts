@@ -2,11 +2,10 @@
  * One message with its text over REST, another one each time, beside the raw IMAP FETCHes of its structure and
  * text.
  */
-import type { ImapFlow } from 'imapflow';
 import type { OperationsJob } from './b3-actions.ts';
 import { countOf, measureBesideRaw, type Operation } from './beside-raw.ts';
 import { type Figure, took } from './figures.ts';
-import { withMessages } from './mail-site.ts';
+import { fetchText, withMessages } from './mail-site.ts';
 import type { DemoFacts } from './processes.ts';
 import { get } from './rest.ts';
 
@@ -14,16 +13,6 @@ async function read(facts: DemoFacts, id: string): Promise<void> {
   const path = `mailboxes/${facts.mailbox_id}/messages/${id}?include_body=text`;
   const { body } = (await get(facts, path)) as { body?: { content: string } };
   if (body?.content.includes('One of many') !== true) throw new Error('the message has no text');
-}
-
-/** Which part the text is, only the structure says: two questions. */
-async function fetchText(raw: ImapFlow, uid: string): Promise<void> {
-  const envelope = { uid: true, flags: true, envelope: true, bodyStructure: true, internalDate: true };
-  const message = await raw.fetchOne(uid, envelope, { uid: true });
-  const part = (message ? message.bodyStructure?.part : undefined) ?? '1';
-  const answer = await raw.fetchOne(uid, { bodyParts: [part] }, { uid: true });
-  const text = answer && answer.bodyParts?.get(part);
-  if (!text || !text.includes('One of many')) throw new Error('the raw message has no text');
 }
 
 export const measureRead = ({ site, gatewayPid, idle, rounds }: OperationsJob): Promise<readonly Figure[]> =>

@@ -9,10 +9,11 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { createJsonLog } from '../../infra/observability/json-log.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { startBenchNode } from '../b4/start-node.ts';
-import { type MailAccount, message, openRaw } from '../mail-site.ts';
+import { fetchText, type MailAccount, message, openRaw } from '../mail-site.ts';
 
 /** `statement`: one durable statement. `append`: one durable append at the exact revision, of two events. */
-export type Step = 'statement' | 'append' | 'fetch' | 'move' | 'flag' | 'connect' | 'envelope' | 'data';
+export type Step =
+  'statement' | 'append' | 'fetch' | 'text' | 'move' | 'flag' | 'connect' | 'envelope' | 'data';
 
 export interface Job {
   readonly steps: readonly Step[];
@@ -59,6 +60,7 @@ const does: Readonly<Record<Step, (job: Job, progress: Progress) => Promise<unkn
     progress.revision = nextExpectedRevision;
   },
   fetch: ({ uid }) => imap.fetchOne(String(uid), { envelope: true, flags: true }, { uid: true }),
+  text: ({ uid }) => fetchText(imap, String(uid)),
   move: ({ uid }) => imap.messageMove(String(uid), 'Archive', { uid: true }),
   flag: ({ uid }) => imap.messageFlagsAdd(String(uid), ['\\Seen'], { uid: true }),
   connect: (_, progress) => {
