@@ -133,6 +133,8 @@ const LOOK_FOR_DAYS = 7;
 /** A query for due sends. */
 interface DueSendsQuery {
   readonly now: Date;
+  /** How long a mail server's own copy is awaited. */
+  readonly ownCopyWithinMs: number;
   readonly limit: number;
   /** Operations to leave out. */
   readonly except: readonly string[];
@@ -141,17 +143,23 @@ interface DueSendsQuery {
   readonly busy: readonly string[];
 }
 
-/** Those due at `$1`. */
-const DUE = `(select * from read.send where due_at <= $1
-  and (not told or (phase in ('unknown', 'sent') and due_at > $1 - interval '${String(LOOK_FOR_DAYS)} days')))`;
+/** How the last Sent copy of the mailbox of `send` was filed. */
+const LAST_FILED_BY = `(select filed_by from read.send f
+  where f.mailbox_id = send.mailbox_id and f.filed_by is not null order by f.updated_at desc limit 1)`;
+
+/** Those due at `$1`. A copy is sought early only where the mail server filed the last one. */
+const dueSends = (ownCopyWithinMs: number): string => `(select * from read.send
+  where due_at <= $1 and (not told or (phase in ('unknown', 'sent')
+    and due_at > $1 - interval '${String(LOOK_FOR_DAYS)} days' and (phase = 'unknown'
+      or due_at <= $1 - interval '${String(ownCopyWithinMs)} milliseconds' or ${LAST_FILED_BY} = 'server'))))`;
 
 /** Holds while `listDueSends` finds something at `$1`. */
-export const SEND_PROBE = `exists ${DUE}`;
+export const sendProbe = (ownCopyWithinMs: number): string => `exists ${dueSends(ownCopyWithinMs)}`;
 
 /** Sends that are due now, the longest due first. */
 export async function listDueSends(
   sql: Sql,
-  { now, limit, except, ofOneMailbox, busy }: DueSendsQuery,
+  { now, ownCopyWithinMs, limit, except, ofOneMailbox, busy }: DueSendsQuery,
 ): Promise<readonly DueSend[]> {
   const rows = await sql.query<{
     operation_id: string;
@@ -162,15 +170,13 @@ export async function listDueSends(
     told: boolean;
     last_filed_by: CopyHabit;
   }>(
-    `select operation_id, draft_id, mailbox_id, org_id, phase, told,
-       (select filed_by from read.send f where f.mailbox_id = due.mailbox_id and f.filed_by is not null
-        order by f.updated_at desc limit 1) as last_filed_by
+    `select operation_id, draft_id, mailbox_id, org_id, phase, told, ${LAST_FILED_BY} as last_filed_by
      from (
        select *, row_number() over (partition by mailbox_id order by due_at, operation_id) as place
-       from ${DUE} all_due
+       from ${dueSends(ownCopyWithinMs)} all_due
        where operation_id <> all($3::text[])
-     ) due
-     where place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = due.mailbox_id)
+     ) send
+     where place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = send.mailbox_id)
      order by due_at, operation_id limit $2`,
     [now, limit, except, ofOneMailbox, busy],
   );

@@ -7,7 +7,7 @@ import type { FolderRef, MessageRef } from '../mail/message.ts';
 import type { PersonalData, Ports } from '../ports/ports.ts';
 import { openText } from '../kernel/sealed-json.ts';
 import { draft, type DraftFact, type DraftState, rfcMessageIdOf, type Send } from '../drafts/draft.ts';
-import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate, type Loaded, systemAuthor } from '../kernel/decide-and-append.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import { datedMessage } from './message-bytes.ts';
 
@@ -119,7 +119,8 @@ export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return false;
   try {
-    const { state } = await loadAggregate(ports.events, draft, draftId);
+    const loaded = await loadAggregate(ports.events, draft, draftId);
+    const { state } = loaded;
     const { send, mailboxId } = state;
     const mailbox = mailboxId === null ? undefined : ports.directory.state.mailboxes.get(mailboxId);
     if (send?.frozen.operation_id !== operationId || state.status !== 'sent' || send.copyFiled) return true;
@@ -133,7 +134,7 @@ export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<
       findOrFile({ ports, mail, mailbox, lease }, { operationId, now }, message),
     );
     if (copy === null) return false;
-    await record(ports, unfiled, mailbox, copy);
+    await record(ports, { ...unfiled, loaded }, mailbox, copy);
     return true;
   } finally {
     await lease.release();
@@ -194,7 +195,7 @@ async function bytesOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> 
 
 async function record(
   ports: Ports,
-  { operationId, orgId, draftId }: UnfiledCopy,
+  { operationId, orgId, draftId, loaded }: UnfiledCopy & { readonly loaded: Loaded<DraftState> },
   mailbox: MailboxEntry,
   { filedBy, place }: Copy,
 ): Promise<void> {
@@ -208,6 +209,7 @@ async function record(
     });
   await decideAndAppend(ports, systemAuthor(ports, orgId), draft, {
     id: draftId,
+    loaded,
     decide: ({ send }): readonly DraftFact[] =>
       send === null || send.copyFiled
         ? []

@@ -21,7 +21,7 @@ import {
   OVERDUE_PROBE,
 } from '../../projections/due-approvals.ts';
 import { listUnsettledOperations, UNSETTLED_PROBE } from '../../projections/operations.ts';
-import { type DueSend, listDueSends, SEND_PROBE } from '../../projections/sends.ts';
+import { type DueSend, listDueSends, sendProbe } from '../../projections/sends.ts';
 import { copyProbe, type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
@@ -122,8 +122,8 @@ const byOperations = (ports: Ports): readonly Sweeper[] => [
     atOnce: 16,
     ofOneMailbox: 2,
     pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
-    probe: SEND_PROBE,
-    find: (room) => listDueSends(ports.sql, room),
+    probe: sendProbe(ports.server.sendTimes.ownCopyWithinMs),
+    find: (room) => listDueSends(ports.sql, { ...room, ...ports.server.sendTimes }),
     keyOf: operationIdOf,
     mailboxOf: mailboxIdOf,
     settle: (send) => resumeSend(ports, send),
