@@ -24,13 +24,96 @@ export const sends: Projection = {
   ],
   apply: async ({ events, sql, tableOf }) => {
     const table = tableOf('send');
+    const begun = new Begun();
     // Sequential: sends are few, and each may depend on the one before.
-    for (const event of events) await apply(sql, table, event);
+    for (const event of events) {
+      if (begun.take(event)) continue;
+      await begun.write(sql, table);
+      await apply(sql, table, event);
+    }
+    await begun.write(sql, table);
   },
 };
 
-async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<void> {
-  const { fact, streamName } = event;
+type FactOf<Type> = Extract<ProjectedEvent['fact'], { readonly type: Type }>;
+
+/** A send that begins in the batch, as far as its row depends on nothing before it. */
+interface BegunSend {
+  readonly operationId: string;
+  readonly draftId: string;
+  readonly mailboxId: string;
+  readonly orgId: string | null;
+  readonly phase: SendPhase;
+  readonly told: boolean;
+  readonly dueAt: string;
+  readonly updatedAt: string;
+}
+
+/** The sends that begin in a batch, with what follows in it: one row each, written at once. */
+class Begun {
+  readonly #sends = new Map<string, BegunSend>();
+
+  /** False for an event that changes a row in the table; those before it are to be written first. */
+  take({ fact, streamName }: ProjectedEvent): boolean {
+    const { id } = splitStreamName(streamName);
+    if (fact.type === 'SendIntended') {
+      this.#put(intended(id, fact));
+      return true;
+    }
+    if (!changesSend(fact)) return true;
+    const send = this.#sends.get(movedBy(fact)?.operationId ?? id);
+    if (send === undefined || fact.type === 'SentCopyFiled' || fact.type === 'DraftDiscarded') return false;
+    this.#put({ ...send, ...changeOf(send, fact), updatedAt: fact.meta.occurred_at });
+    return true;
+  }
+
+  async write(sql: Sql, table: string): Promise<void> {
+    const sends = [...this.#sends.values()];
+    this.#sends.clear();
+    if (sends.length === 0) return;
+    const column = (name: keyof BegunSend): readonly unknown[] => sends.map((send) => send[name]);
+    await sql.query(
+      `insert into ${table} (operation_id, draft_id, mailbox_id, org_id, phase, told, due_at, updated_at)
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
+         $7::timestamptz[], $8::timestamptz[])
+       on conflict (operation_id) do update set phase = excluded.phase, told = excluded.told,
+         due_at = excluded.due_at, updated_at = excluded.updated_at`,
+      COLUMNS.map(column),
+    );
+  }
+
+  #put(send: BegunSend): void {
+    this.#sends.set(send.operationId, send);
+  }
+}
+
+const COLUMNS = [
+  'operationId', 'draftId', 'mailboxId', 'orgId', 'phase', 'told', 'dueAt', 'updatedAt',
+] as const; // prettier-ignore
+
+const CHANGING: ReadonlySet<string> = new Set([
+  'SentCopyFiled', 'DraftDiscarded', 'CommitAttemptFailed', 'SendOutcomeRecorded', 'SendReconciled',
+]); // prettier-ignore
+
+const changesSend = (fact: ProjectedEvent['fact']): boolean =>
+  CHANGING.has(fact.type) || movedBy(fact) !== null;
+
+function intended(operationId: string, { data, meta }: FactOf<'SendIntended'>): BegunSend {
+  const places = { draftId: data.draft_id, mailboxId: data.mailbox_id, orgId: meta.org_id };
+  const at = meta.occurred_at;
+  return { operationId, ...places, phase: 'intended', told: false, dueAt: at, updatedAt: at };
+}
+
+/** As `apply` changes a row. */
+function changeOf({ phase, told }: BegunSend, fact: ProjectedEvent['fact']): Partial<BegunSend> {
+  const moved = movedBy(fact);
+  if (moved !== null) return { ...moved, told: told && phase !== 'unknown' };
+  const isReport = fact.type === 'SendOutcomeRecorded' || fact.type === 'SendReconciled';
+  return { told: !isReport || fact.data.outcome !== 'unknown' || phase === 'unknown' };
+}
+
+/** For a row in the table. */
+async function apply(sql: Sql, table: string, { fact, streamName }: ProjectedEvent): Promise<void> {
   const { id } = splitStreamName(streamName);
   const at = fact.meta.occurred_at;
   const moved = movedBy(fact);
@@ -45,14 +128,6 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
     return;
   }
   switch (fact.type) {
-    case 'SendIntended':
-      await sql.query(
-        `insert into ${table} (operation_id, draft_id, mailbox_id, org_id, phase, due_at, updated_at)
-         values ($1, $2, $3, $4, 'intended', $5, $5)
-         on conflict (operation_id) do update set phase = 'intended', told = false, due_at = $5, updated_at = $5`,
-        [id, fact.data.draft_id, fact.data.mailbox_id, fact.meta.org_id, at],
-      );
-      return;
     case 'SentCopyFiled':
       await sql.query(
         `update ${table} set phase = 'filed', filed_by = $2, updated_at = $3 where operation_id = $1`,
