@@ -88,12 +88,23 @@ class Begun {
 }
 
 const COLUMNS = [
-  'operationId', 'draftId', 'mailboxId', 'orgId', 'phase', 'told', 'dueAt', 'updatedAt',
-] as const; // prettier-ignore
+  'operationId',
+  'draftId',
+  'mailboxId',
+  'orgId',
+  'phase',
+  'told',
+  'dueAt',
+  'updatedAt',
+] as const;
 
 const CHANGING: ReadonlySet<string> = new Set([
-  'SentCopyFiled', 'DraftDiscarded', 'CommitAttemptFailed', 'SendOutcomeRecorded', 'SendReconciled',
-]); // prettier-ignore
+  'SentCopyFiled',
+  'DraftDiscarded',
+  'CommitAttemptFailed',
+  'SendOutcomeRecorded',
+  'SendReconciled',
+]);
 
 const changesSend = (fact: ProjectedEvent['fact']): boolean =>
   CHANGING.has(fact.type) || movedBy(fact) !== null;
@@ -205,11 +216,17 @@ export interface DueSend {
 /** Sent copies are searched for this long; later the person has long searched manually. */
 const LOOK_FOR_DAYS = 7;
 
-/** A query for due sends. */
-interface DueSendsQuery {
-  readonly now: Date;
-  /** How long a mail server's own copy is awaited. */
+/** How long others are given first. */
+interface Patience {
+  /** The process that sends, from each of its events to the next. */
+  readonly leftForMs: number;
+  /** The mail server, to file its own copy. */
   readonly ownCopyWithinMs: number;
+}
+
+/** A query for due sends. */
+interface DueSendsQuery extends Patience {
+  readonly now: Date;
   readonly limit: number;
   /** Operations to leave out. */
   readonly except: readonly string[];
@@ -222,19 +239,22 @@ interface DueSendsQuery {
 const LAST_FILED_BY = `(select filed_by from read.send f
   where f.mailbox_id = send.mailbox_id and f.filed_by is not null order by f.updated_at desc limit 1)`;
 
+const ago = (ms: number): string => `$1 - interval '${String(ms)} milliseconds'`;
+
 /** Those due at `$1`. A copy is sought early only where the mail server filed the last one. */
-const dueSends = (ownCopyWithinMs: number): string => `(select * from read.send
-  where due_at <= $1 and (not told or (phase in ('unknown', 'sent')
-    and due_at > $1 - interval '${String(LOOK_FOR_DAYS)} days' and (phase = 'unknown'
-      or due_at <= $1 - interval '${String(ownCopyWithinMs)} milliseconds' or ${LAST_FILED_BY} = 'server'))))`;
+const dueSends = ({ leftForMs, ownCopyWithinMs }: Patience): string => `(select * from read.send
+  where due_at <= $1
+    and ((not told and (phase in ('scheduled', 'waiting', 'unknown') or due_at <= ${ago(leftForMs)}))
+      or (told and phase in ('unknown', 'sent') and due_at > $1 - interval '${String(LOOK_FOR_DAYS)} days'
+        and (phase = 'unknown' or due_at <= ${ago(ownCopyWithinMs)} or ${LAST_FILED_BY} = 'server'))))`;
 
 /** Holds while `listDueSends` finds something at `$1`. */
-export const sendProbe = (ownCopyWithinMs: number): string => `exists ${dueSends(ownCopyWithinMs)}`;
+export const sendProbe = (patience: Patience): string => `exists ${dueSends(patience)}`;
 
 /** Sends that are due now, the longest due first. */
 export async function listDueSends(
   sql: Sql,
-  { now, ownCopyWithinMs, limit, except, ofOneMailbox, busy }: DueSendsQuery,
+  { now, limit, except, ofOneMailbox, busy, ...patience }: DueSendsQuery,
 ): Promise<readonly DueSend[]> {
   const rows = await sql.query<{
     operation_id: string;
@@ -248,7 +268,7 @@ export async function listDueSends(
     `select operation_id, draft_id, mailbox_id, org_id, phase, told, ${LAST_FILED_BY} as last_filed_by
      from (
        select *, row_number() over (partition by mailbox_id order by due_at, operation_id) as place
-       from ${dueSends(ownCopyWithinMs)} all_due
+       from ${dueSends(patience)} all_due
        where operation_id <> all($3::text[])
      ) send
      where place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = send.mailbox_id)

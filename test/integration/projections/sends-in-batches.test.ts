@@ -15,9 +15,16 @@ const OF_OPERATION = [
   'CommitAttemptFailed',
 ] as const;
 const OF_DRAFT = [
-  'SendStarted', 'SendScheduled', 'SendPostponed', 'DraftSendUnknown', 'DraftSent', 'DraftSendFailed',
-  'SentCopyFiled', 'DraftDiscarded', 'DraftEdited',
-] as const; // prettier-ignore
+  'SendStarted',
+  'SendScheduled',
+  'SendPostponed',
+  'DraftSendUnknown',
+  'DraftSent',
+  'DraftSendFailed',
+  'SentCopyFiled',
+  'DraftDiscarded',
+  'DraftEdited',
+] as const;
 const OUTCOMES = ['done', 'failed', 'unknown'] as const;
 
 type Type = (typeof OF_OPERATION)[number] | (typeof OF_DRAFT)[number];

@@ -9,7 +9,7 @@ import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 const MAILBOX = 'mbx_1';
 const LATER = '2100-01-01T00:00:00.000Z';
 /** As many of one mailbox as there are. */
-const ALL = { ownCopyWithinMs: 0, limit: 10, except: [], ofOneMailbox: 10, busy: [] };
+const ALL = { leftForMs: 0, ownCopyWithinMs: 0, limit: 10, except: [], ofOneMailbox: 10, busy: [] };
 
 describe('the sends read model', () => {
   let rig: Rig;
@@ -247,6 +247,30 @@ describe('the sends read model', () => {
     await filed(2, 'server');
     await sent('mbx_c', 3);
     expect(await listed('mbx_c')).to.deep.equal(['opn_c3']);
+    await projector.close();
+  });
+
+  it('leaves a send to the process that began it for a while', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [sends] });
+    await happened(events, 'operation-opn_left', [
+      { type: 'SendIntended', data: { mailbox_id: 'mbx_left', draft_id: 'drf_left', draft_version: 1 } },
+    ]);
+    const listed = async (afterMs: number): Promise<readonly string[]> => {
+      await rig.settle(projector);
+      const now = new Date(Date.now() + afterMs);
+      const due = await listDueSends(sql, { ...ALL, leftForMs: 60_000, limit: 100, now });
+      return due.flatMap(({ operationId, mailboxId }) => (mailboxId === 'mbx_left' ? [operationId] : []));
+    };
+    expect(await listed(0)).to.deep.equal([]);
+    expect(await listed(60_000)).to.deep.equal(['opn_left']);
+    await happened(events, 'draft-drf_left', [
+      {
+        type: 'SendScheduled',
+        data: { operation_id: 'opn_left', commit_at: new Date().toISOString() },
+      },
+    ]);
+    expect(await listed(0)).to.deep.equal(['opn_left']);
     await projector.close();
   });
 });
