@@ -8,7 +8,7 @@ import type { PersonalData, Ports } from '../ports/ports.ts';
 import { openText } from '../kernel/sealed-json.ts';
 import { draft, type DraftFact, type DraftState, rfcMessageIdOf, type Send } from '../drafts/draft.ts';
 import { decideAndAppend, loadAggregate, type Loaded, systemAuthor } from '../kernel/decide-and-append.ts';
-import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import { datedMessage } from './message-bytes.ts';
 
 /** The folder of a role, or null where the mailbox has none. */
@@ -100,6 +100,8 @@ export interface UnfiledCopy {
 interface Copy {
   readonly filedBy: 'gateway' | 'server';
   readonly place: MessageRef | null;
+  /** Settles its arrival, and with it releases the lease. */
+  readonly settle?: () => Promise<void>;
 }
 
 interface SentMessage {
@@ -135,6 +137,7 @@ export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<
     );
     if (copy === null) return false;
     await record(ports, { ...unfiled, loaded }, mailbox, copy);
+    await lease.release(copy.settle);
     return true;
   } finally {
     await lease.release();
@@ -155,7 +158,7 @@ async function findOrFile(
 ): Promise<Copy | null> {
   const found = await findSentCopy(desk.mail, desk.mailbox, message.messageIds);
   if (found) return { filedBy: 'server', place: found };
-  return now === 'look' ? null : { filedBy: 'gateway', place: await file(desk, operationId, message) };
+  return now === 'look' ? null : await file(desk, operationId, message);
 }
 
 /** The arrival is announced before the append, so that the copy is not reported as new mail. */
@@ -163,7 +166,7 @@ async function file(
   { ports, mail, mailbox, lease }: Desk,
   operationId: string,
   { send, messageIds, sentAt }: SentMessage,
-): Promise<MessageRef | null> {
+): Promise<Copy> {
   const folder = folderOfRole(mailbox, 'sent');
   const date = new Date(send.started?.date ?? sentAt);
   const raw = await bytesOf(datedMessage(date, ports.content.open(send.frozen.mime_id)));
@@ -177,13 +180,17 @@ async function file(
     messageId: messageIds[0] ?? null,
     previousId: null,
   } as const;
-  const echo = await ports.changeAttribution.expect({ mailboxId: mailbox.id, operationId }, [arrival]);
+  const held = { leases: ports.leases, name: operationId };
+  const echo = await ports.changeAttribution.expectUnder(held, { mailboxId: mailbox.id, operationId }, [
+    arrival,
+  ]);
+  if (echo === null) throw new LeaseLost(operationId);
   mail.guardWrites(() => {
     lease.assertHeld();
   });
   const place = await mail.append(folder, raw, ['\\Seen'], sentAt);
-  await echo.settle([{ ...arrival, ...place }]);
-  return place && { folder, ...place };
+  const settle = () => echo.settle([{ ...arrival, ...place }]);
+  return { filedBy: 'gateway', place: place && { folder, ...place }, settle };
 }
 
 /** Reads everything into memory: an IMAP literal states its length and is handed over in one piece. */

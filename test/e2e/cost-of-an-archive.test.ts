@@ -109,12 +109,12 @@ describe('the cost of an archive', function () {
     expect(logins, 'IMAP logins').to.be.at.most(0.2);
   });
 
-  it('is few statements and two leases with an approval', async () => {
+  it('is few statements with an approval, whose commit takes a lease for its key', async () => {
     const approved = await costOf(COUNTED.approved, PACE_MS, archiveApproved);
     const { statements, transactions, leases, reads } = approved;
     expect(statements, 'statements').to.be.at.most(MOST.approved);
     expect(transactions, 'transactions').to.be.at.most(4);
-    expect(leases, 'leases').to.be.at.most(2.2);
+    expect(leases, 'leases').to.be.at.most(1.2);
     expect(reads, 'reads of streams').to.be.at.most(2.5);
   });
 });

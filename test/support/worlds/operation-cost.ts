@@ -3,11 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkCounter, type WorkCounts } from './work-counts.ts';
 
 const IDLE_SECONDS = 4;
+const STREAM_READ =
+  'SELECT position, stream, revision, id, type, is_json, data, metadata, created FROM (SELECT';
 
 /** Of one operation. */
 export interface Cost {
   readonly statements: number;
   readonly transactions: number;
+  /** Taken by a statement that does nothing else. */
   readonly leases: number;
   /** Of streams that have events. */
   readonly reads: number;
@@ -50,13 +53,13 @@ export class OperationCost implements Disposable {
     const counts = await this.#counter.during(() => all(count));
     const idles = (performance.now() - beganAt) / 1_000 / IDLE_SECONDS;
     if (process.env['SHOW_COUNTS'] === '1') show(counts, idle, idles, count);
-    const sumOf = (part: string): number =>
-      [...counts.byText].reduce((sum, [text, times]) => (text.includes(part) ? sum + times : sum), 0);
+    const sumOf = (start: string): number =>
+      [...counts.byText].reduce((sum, [text, times]) => (text.startsWith(start) ? sum + times : sum), 0);
     return {
       statements: (counts.statements - idles * idle.statements) / count,
       transactions: (counts.transactions - idles * idle.transactions) / count,
       leases: sumOf('insert into work.lease') / count,
-      reads: sumOf('metadata, created FROM (SELECT') / count,
+      reads: sumOf(STREAM_READ) / count,
       logins: counts.imapLogins / count,
     };
   }
