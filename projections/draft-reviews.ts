@@ -73,13 +73,17 @@ async function apply(sql: Sql, table: string, { fact, streamName }: ProjectedEve
   else if (fact.type === 'ApprovalRequested' && fact.data.draft_id !== null)
     await begin([id, fact.data.draft_id, orgId, at, false, 'open'], "check_is = 'open'");
   else if (UNBINDING.has(fact.type)) {
-    await sql.query(`delete from ${table} where draft_id = $1 and is_bound and check_is <> 'open'`, [id]);
-    const unbind = `update ${table} set is_bound = false, updated_at = $2 where draft_id = $1 and is_bound`;
-    await sql.query(unbind, [id, at]);
+    await sql.query(
+      `with over as (delete from ${table} where draft_id = $1 and is_bound and check_is <> 'open')
+       update ${table} set is_bound = false, updated_at = $2 where draft_id = $1 and is_bound and check_is = 'open'`,
+      [id, at],
+    );
   } else if (ENDING.has(fact.type)) {
-    await sql.query(`delete from ${table} where operation_id = $1 and not is_bound`, [id]);
-    const end = `update ${table} set check_is = 'ended', updated_at = $2 where operation_id = $1`;
-    await sql.query(end, [id, at]);
+    await sql.query(
+      `with over as (delete from ${table} where operation_id = $1 and not is_bound)
+       update ${table} set check_is = 'ended', updated_at = $2 where operation_id = $1 and is_bound`,
+      [id, at],
+    );
   }
 }
 

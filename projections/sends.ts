@@ -24,13 +24,107 @@ export const sends: Projection = {
   ],
   apply: async ({ events, sql, tableOf }) => {
     const table = tableOf('send');
+    const begun = new Begun();
     // Sequential: sends are few, and each may depend on the one before.
-    for (const event of events) await apply(sql, table, event);
+    for (const event of events) {
+      if (begun.take(event)) continue;
+      await begun.write(sql, table);
+      await apply(sql, table, event);
+    }
+    await begun.write(sql, table);
   },
 };
 
-async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<void> {
-  const { fact, streamName } = event;
+type FactOf<Type> = Extract<ProjectedEvent['fact'], { readonly type: Type }>;
+
+/** A send that begins in the batch, as far as its row depends on nothing before it. */
+interface BegunSend {
+  readonly operationId: string;
+  readonly draftId: string;
+  readonly mailboxId: string;
+  readonly orgId: string | null;
+  readonly phase: SendPhase;
+  readonly told: boolean;
+  readonly dueAt: string;
+  readonly updatedAt: string;
+}
+
+/** The sends that begin in a batch, with what follows in it: one row each, written at once. */
+class Begun {
+  readonly #sends = new Map<string, BegunSend>();
+
+  /** False for an event that changes a row in the table; those before it are to be written first. */
+  take({ fact, streamName }: ProjectedEvent): boolean {
+    const { id } = splitStreamName(streamName);
+    if (fact.type === 'SendIntended') {
+      this.#put(intended(id, fact));
+      return true;
+    }
+    if (!changesSend(fact)) return true;
+    const send = this.#sends.get(movedBy(fact)?.operationId ?? id);
+    if (send === undefined || fact.type === 'SentCopyFiled' || fact.type === 'DraftDiscarded') return false;
+    this.#put({ ...send, ...changeOf(send, fact), updatedAt: fact.meta.occurred_at });
+    return true;
+  }
+
+  async write(sql: Sql, table: string): Promise<void> {
+    const sends = [...this.#sends.values()];
+    this.#sends.clear();
+    if (sends.length === 0) return;
+    const column = (name: keyof BegunSend): readonly unknown[] => sends.map((send) => send[name]);
+    await sql.query(
+      `insert into ${table} (operation_id, draft_id, mailbox_id, org_id, phase, told, due_at, updated_at)
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[],
+         $7::timestamptz[], $8::timestamptz[])
+       on conflict (operation_id) do update set phase = excluded.phase, told = excluded.told,
+         due_at = excluded.due_at, updated_at = excluded.updated_at`,
+      COLUMNS.map(column),
+    );
+  }
+
+  #put(send: BegunSend): void {
+    this.#sends.set(send.operationId, send);
+  }
+}
+
+const COLUMNS = [
+  'operationId',
+  'draftId',
+  'mailboxId',
+  'orgId',
+  'phase',
+  'told',
+  'dueAt',
+  'updatedAt',
+] as const;
+
+const CHANGING: ReadonlySet<string> = new Set([
+  'SentCopyFiled',
+  'DraftDiscarded',
+  'CommitAttemptFailed',
+  'SendOutcomeRecorded',
+  'SendReconciled',
+]);
+
+const changesSend = (fact: ProjectedEvent['fact']): boolean =>
+  CHANGING.has(fact.type) || movedBy(fact) !== null;
+
+function intended(operationId: string, { data, meta }: FactOf<'SendIntended'>): BegunSend {
+  const places = { draftId: data.draft_id, mailboxId: data.mailbox_id, orgId: meta.org_id };
+  const at = meta.occurred_at;
+  return { operationId, ...places, phase: 'intended', told: false, dueAt: at, updatedAt: at };
+}
+
+/** As `apply` changes a row. */
+function changeOf({ phase, told }: BegunSend, fact: ProjectedEvent['fact']): Partial<BegunSend> {
+  const moved = movedBy(fact);
+  if (moved !== null) return { ...moved, told: told && phase !== 'unknown' };
+  const isReport = fact.type === 'SendOutcomeRecorded' || fact.type === 'SendReconciled';
+  return { told: !isReport || fact.data.outcome !== 'unknown' || phase === 'unknown' };
+}
+
+/** For a row in the table. */
+async function apply(sql: Sql, table: string, { fact, streamName }: ProjectedEvent): Promise<void> {
   const { id } = splitStreamName(streamName);
   const at = fact.meta.occurred_at;
   const moved = movedBy(fact);
@@ -45,14 +139,6 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
     return;
   }
   switch (fact.type) {
-    case 'SendIntended':
-      await sql.query(
-        `insert into ${table} (operation_id, draft_id, mailbox_id, org_id, phase, due_at, updated_at)
-         values ($1, $2, $3, $4, 'intended', $5, $5)
-         on conflict (operation_id) do update set phase = 'intended', told = false, due_at = $5, updated_at = $5`,
-        [id, fact.data.draft_id, fact.data.mailbox_id, fact.meta.org_id, at],
-      );
-      return;
     case 'SentCopyFiled':
       await sql.query(
         `update ${table} set phase = 'filed', filed_by = $2, updated_at = $3 where operation_id = $1`,
@@ -130,8 +216,16 @@ export interface DueSend {
 /** Sent copies are searched for this long; later the person has long searched manually. */
 const LOOK_FOR_DAYS = 7;
 
+/** How long others are given first. */
+interface Patience {
+  /** The process that sends, from each of its events to the next. */
+  readonly leftForMs: number;
+  /** The mail server, to file its own copy. */
+  readonly ownCopyWithinMs: number;
+}
+
 /** A query for due sends. */
-interface DueSendsQuery {
+interface DueSendsQuery extends Patience {
   readonly now: Date;
   readonly limit: number;
   /** Operations to leave out. */
@@ -141,17 +235,26 @@ interface DueSendsQuery {
   readonly busy: readonly string[];
 }
 
-/** Those due at `$1`. */
-const DUE = `(select * from read.send where due_at <= $1
-  and (not told or (phase in ('unknown', 'sent') and due_at > $1 - interval '${String(LOOK_FOR_DAYS)} days')))`;
+/** How the last Sent copy of the mailbox of `send` was filed. */
+const LAST_FILED_BY = `(select filed_by from read.send f
+  where f.mailbox_id = send.mailbox_id and f.filed_by is not null order by f.updated_at desc limit 1)`;
+
+const ago = (ms: number): string => `$1 - interval '${String(ms)} milliseconds'`;
+
+/** Those due at `$1`. A copy is sought early only where the mail server filed the last one. */
+const dueSends = ({ leftForMs, ownCopyWithinMs }: Patience): string => `(select * from read.send
+  where due_at <= $1
+    and ((not told and (phase in ('scheduled', 'waiting', 'unknown') or due_at <= ${ago(leftForMs)}))
+      or (told and phase in ('unknown', 'sent') and due_at > $1 - interval '${String(LOOK_FOR_DAYS)} days'
+        and (phase = 'unknown' or due_at <= ${ago(ownCopyWithinMs)} or ${LAST_FILED_BY} = 'server'))))`;
 
 /** Holds while `listDueSends` finds something at `$1`. */
-export const SEND_PROBE = `exists ${DUE}`;
+export const sendProbe = (patience: Patience): string => `exists ${dueSends(patience)}`;
 
 /** Sends that are due now, the longest due first. */
 export async function listDueSends(
   sql: Sql,
-  { now, limit, except, ofOneMailbox, busy }: DueSendsQuery,
+  { now, limit, except, ofOneMailbox, busy, ...patience }: DueSendsQuery,
 ): Promise<readonly DueSend[]> {
   const rows = await sql.query<{
     operation_id: string;
@@ -162,15 +265,13 @@ export async function listDueSends(
     told: boolean;
     last_filed_by: CopyHabit;
   }>(
-    `select operation_id, draft_id, mailbox_id, org_id, phase, told,
-       (select filed_by from read.send f where f.mailbox_id = due.mailbox_id and f.filed_by is not null
-        order by f.updated_at desc limit 1) as last_filed_by
+    `select operation_id, draft_id, mailbox_id, org_id, phase, told, ${LAST_FILED_BY} as last_filed_by
      from (
        select *, row_number() over (partition by mailbox_id order by due_at, operation_id) as place
-       from ${DUE} all_due
+       from ${dueSends(patience)} all_due
        where operation_id <> all($3::text[])
-     ) due
-     where place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = due.mailbox_id)
+     ) send
+     where place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = send.mailbox_id)
      order by due_at, operation_id limit $2`,
     [now, limit, except, ofOneMailbox, busy],
   );

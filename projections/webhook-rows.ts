@@ -10,12 +10,22 @@ import {
   type SigningSecret,
   webhookEndpoint,
 } from '../commands/webhooks/endpoint.ts';
-import type { PayloadForm } from '../commands/webhooks/endpoint-events.ts';
+import type { AnyEvent } from '../commands/event-catalogue.ts';
+import type { PastFact } from '../commands/values/event.ts';
+import type { EndpointEvent, PayloadForm } from '../commands/webhooks/endpoint-events.ts';
 import { NEW_HEALTH } from '../commands/webhooks/endpoint-health.ts';
 import type { DeliveryRow, EndpointHealth } from '../commands/ports/webhook-records.ts';
 import type { Trigger } from '../commands/values/webhook-event.ts';
 import type { Position } from '../commands/values/position.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
+
+/** True for an event of the stream of an endpoint. */
+export const isEndpointEvent = (fact: PastFact<AnyEvent>): fact is PastFact<EndpointEvent> =>
+  webhookEndpoint.catalogue.has(fact.type);
+
+/** False for an event that changes no row of the model. */
+export const concernsWebhooks = (fact: PastFact<AnyEvent>): boolean =>
+  isEndpointEvent(fact) || fact.type === 'WebhookDeliveriesQueued' || fact.type === 'WebhookDeliveryEnded';
 
 export interface EndpointRow {
   readonly id: string;

@@ -2,7 +2,6 @@
  * `read.webhook_endpoint`, `read.webhook_delivery` and `read.webhook_due`: what is due, as a pure function of the log. What was
  * queued is a scheduled delivery, and due; the outcome of an attempt ends it and names the next one.
  */
-import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { Position } from '../commands/values/position.ts';
 import type { PastFact } from '../commands/values/event.ts';
 import {
@@ -19,7 +18,9 @@ import { latestSince } from './webhook-queries.ts';
 import {
   BRIEF_COLUMNS,
   type BriefDelivery,
+  concernsWebhooks,
   type EndpointRow,
+  isEndpointEvent,
   NEW_ENDPOINT,
   notTried,
   outcomeOf,
@@ -63,15 +64,14 @@ export const webhooks: Projection = {
     `create index on ${tableOf('webhook_due')} (queued_at)`,
   ],
   prompt: ['WebhookDeliveriesQueued'],
-  apply: async (batch) => {
-    const fold = await WebhookFold.over(batch);
-    for (const event of batch.events) await fold.apply(event);
+  apply: async ({ events: all, ...into }) => {
+    const events = all.filter(({ fact }) => concernsWebhooks(fact));
+    if (events.length === 0) return;
+    const fold = await WebhookFold.over({ events, ...into });
+    for (const event of events) await fold.apply(event);
     await fold.flush();
   },
 };
-
-const isEndpointEvent = (fact: PastFact<AnyEvent>): fact is PastFact<EndpointEvent> =>
-  webhookEndpoint.catalogue.has(fact.type);
 
 /** The state of the rows that a batch touches, written once at its end. */
 class WebhookFold {

@@ -119,6 +119,11 @@ export type IdempotencyRule<Input, Output> =
       readonly required?: true;
       /** The stream of the object may hold the outcome (`markRecorded`); `replay` then only reads. */
       readonly recordsOutcome?: true;
+      /**
+       * The handler has no effect before `context.claim` resolves. So a key that no earlier request has is not read before it
+       * is taken.
+       */
+      readonly claimsFirst?: true;
       readonly replay: Replay<Input, Output>;
     };
 

@@ -51,6 +51,8 @@ export class RequestClaims {
   #mailboxId: string | null;
   /** Held from the claim until its end is recorded. */
   #lease: HeldLease | null = null;
+  /** True once this request has claimed the key. */
+  #hasKey = false;
   /** True when the stream of its object holds the outcome. */
   #isRecorded = false;
 
@@ -84,8 +86,23 @@ export class RequestClaims {
       recordsOutcome: 'recordsOutcome' in capability.idempotency,
       personal: this.#ports.personal,
     };
+    if ('claimsFirst' in capability.idempotency) return await this.#claimFirst(operationId, work);
     const earlier = await this.#earlier(operationId);
-    if (earlier === null) return await work.run();
+    return earlier === null ? await work.run() : await this.#repeat(operationId, earlier, work);
+  }
+
+  /** Runs at once. The key is read where it was taken before, and where the work ended without it. */
+  async #claimFirst<Output>(operationId: string, work: Work<Output>): Promise<Output> {
+    const [ran] = await Promise.allSettled([work.run()]);
+    if (!this.#hasKey) {
+      const earlier = await this.#earlier(operationId);
+      if (earlier !== null) return await this.#repeat(operationId, earlier, work);
+    }
+    if (ran.status === 'fulfilled') return ran.value;
+    throw ran.reason;
+  }
+
+  async #repeat<Output>(operationId: string, earlier: Claim, work: Work<Output>): Promise<Output> {
     return earlier.settled
       ? await replaySettled(earlier, work)
       : await this.#resume(operationId, earlier, work);
@@ -143,6 +160,7 @@ export class RequestClaims {
     }
     if (!isTaken) throw await this.#taken(operationId);
     this.#lease = lease;
+    this.#hasKey = true;
     return targetId;
   }
 
@@ -185,6 +203,7 @@ export class RequestClaims {
     try {
       const output = await handle();
       if (this.#lease !== null && !this.#isRecorded) await this.#writeSettled(operationId, null);
+      this.#giveUp(operationId);
       return output;
     } catch (error) {
       if (isOutcome(error) && this.#lease !== null) await this.#writeSettled(operationId, error);
@@ -192,6 +211,14 @@ export class RequestClaims {
     } finally {
       await this.#release();
     }
+  }
+
+  /** The end is recorded, so no answer waits for this: a repeat needs no lease, and one that is not released runs out. */
+  #giveUp(operationId: string): void {
+    this.#release().catch((error: unknown) => {
+      const fields = { operation_id: operationId, error: String(error) };
+      this.#ports.log.warn('idempotency: lease not released', fields);
+    });
   }
 
   async #writeSettled(operationId: string, error: GatewayError | null): Promise<void> {

@@ -31,6 +31,24 @@ interface Freeze {
   readonly operationId: string;
   readonly mailbox: MailboxEntry;
   readonly state: DraftState;
+  /** The message, where it is prepared already. */
+  readonly message?: Promise<PreparedMessage>;
+}
+
+interface PreparedMessage {
+  readonly messageId: string;
+  readonly composed: ComposedDraft;
+}
+
+/** Reads what the message is made of, under a new Message-ID; nothing is written. A failure is reported where it is awaited. */
+export function prepareMessage(
+  ports: DraftPorts,
+  { mailbox, state }: Pick<Freeze, 'mailbox' | 'state'>,
+): Promise<PreparedMessage> {
+  const messageId = newMessageId(ports, mailbox);
+  const prepared = messageOf(ports, mailbox, state, messageId).then((composed) => ({ messageId, composed }));
+  prepared.catch(() => undefined);
+  return prepared;
 }
 
 /**
@@ -43,12 +61,9 @@ export const freezeDraft = async (ports: DraftPorts, freeze: Freeze): Promise<Fr
   (await freezeMessage(ports, freeze)).frozen;
 
 /** Like `freezeDraft`, and also returns what the message was made of, for the manifest of an approval. */
-export async function freezeMessage(
-  ports: DraftPorts,
-  { draftId, operationId, mailbox, state }: Freeze,
-): Promise<FrozenMessage> {
-  const messageId = newMessageId(ports, mailbox);
-  const composed = await messageOf(ports, mailbox, state, messageId);
+export async function freezeMessage(ports: DraftPorts, freeze: Freeze): Promise<FrozenMessage> {
+  const { draftId, operationId, mailbox, state } = freeze;
+  const { messageId, composed } = await (freeze.message ?? prepareMessage(ports, freeze));
   const { envelope, message, from } = composed;
   const { attachments, read } = measured(message.attachments);
   const smtp = smtpEnvelope(

@@ -27,6 +27,7 @@ import {
   freezeForApproval,
   freezeMessage,
   type FrozenMessage,
+  type prepareMessage,
 } from './freeze-draft.ts';
 import { replayFirst } from './send-reply.ts';
 import { warningsAtRequest } from './send-warnings.ts';
@@ -41,6 +42,7 @@ export interface AskedSend {
   readonly policy: PolicyDecision;
   readonly terms: ApprovalTerms;
   readonly lease: HeldLease;
+  readonly message: ReturnType<typeof prepareMessage>;
 }
 
 /**
@@ -62,7 +64,7 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   const { ports, author } = context;
   const { operationId, loaded, mailbox, lease } = asked;
   const { id: draftId, state: before } = loaded;
-  const message = await freezeMessage(ports, { draftId, operationId, mailbox, state: before });
+  const message = await freezeMessage(ports, { ...asked, draftId, state: before });
   const frozen = { ...message.frozen, approval_id: approvalIdOf(operationId) };
   const of = { mailboxId: mailbox.id, draftId };
   const manifest = buildSendManifest(ports.ids.newNonce(), of, message);

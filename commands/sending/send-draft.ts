@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import { awaitClaim } from '../kernel/idempotency.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
@@ -13,7 +14,7 @@ import { decideSendPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { authorizeOperation, type Mode } from '../operations/authorize-operation.ts';
-import { operationIdOf, OperationReply } from '../operations/operation.ts';
+import { operation, operationIdOf, OperationReply } from '../operations/operation.ts';
 import { assertDecidable } from '../operations/request-approval.ts';
 import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
 import { assertNotPaused } from '../messages/prepare-operation.ts';
@@ -23,7 +24,7 @@ import { DraftId, ExpectedVersion } from '../drafts/draft-input.ts';
 import { draftPayload, draftPreview } from '../drafts/draft-payload.ts';
 import { releaseIfOver } from '../drafts/end-review.ts';
 import { assertScopes, expectedOf, loadDraft, type LoadedDraft } from '../drafts/load-draft.ts';
-import { freezeDraft } from './freeze-draft.ts';
+import { freezeDraft, prepareMessage } from './freeze-draft.ts';
 import { requestSend } from './request-send.ts';
 import { sendContentOf } from './send-content.ts';
 import { replayFirst, replaySend } from './send-reply.ts';
@@ -51,14 +52,12 @@ async function sendOrReplay(
   operationId: string,
 ): Promise<OperationReply> {
   const { ports, caller } = context;
-  // Rights are judged before the replay: the answer shows the draft, so the current ones apply to it. The operation is
-  // read after the draft: a draft that this key has changed is never judged without the operation that changed it.
-  const present = await loadNamed(context, request);
-  const earlier = await replaySend(context, operationId);
+  const { present, earlier } = await loadBoth(context, request, operationId);
   if (earlier !== null) return earlier;
   const found = await freedFor(context, request, present);
   const { id: draftId, state, revision, mailbox } = found;
   assertSendable(found, operationId);
+  const message = prepareMessage(ports, found);
   const policy = await askPolicy(context, found);
   const admission = authorizeOperation({
     mode: request.mode,
@@ -73,17 +72,47 @@ async function sendOrReplay(
     // Refused before the freeze when no approver is eligible.
     assertDecidable(context, terms);
     return await leased(context, operationId, (lease) =>
-      requestSend(context, { ...asked, mailbox, terms, lease }),
+      requestSend(context, { ...asked, mailbox, message, terms, lease }),
     );
   }
   await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
-  const freezing = freezeDraft(ports, { draftId, operationId, mailbox, state });
+  const freezing = freezeDraft(ports, { draftId, operationId, mailbox, state, message });
   // Without the lease nobody awaits it; the message then expires.
   freezing.catch(() => undefined);
   return await leased(context, operationId, async (lease) =>
     submitSend(context, { ...asked, frozen: await freezing, lease }),
   );
 }
+
+interface DraftAndOperation {
+  readonly present: LoadedDraft;
+  /** The answer to a repeat; null when nothing was written under the key. */
+  readonly earlier: OperationReply | null;
+}
+
+/**
+ * Reads the draft and the operation of this key side by side. A draft that this key may have changed is never judged without
+ * the operation that changed it: that is then read after it. Rights are judged before the replay, since the answer shows the
+ * draft.
+ */
+async function loadBoth(
+  context: Context,
+  request: SendRequest,
+  operationId: string,
+): Promise<DraftAndOperation> {
+  const beside = loadAggregate(context.ports.events, operation, operationId);
+  // Without the draft nobody awaits it.
+  beside.catch(() => undefined);
+  const present = await loadNamed(context, request);
+  const claimed = isUntouchedBy(present.state, operationId) ? await beside : undefined;
+  return { present, earlier: await replaySend(context, operationId, claimed) };
+}
+
+/** True when nothing in the stream of a draft that can be sent is of this operation. */
+const isUntouchedBy = ({ status, send, sendEnds }: LoadedDraft['state'], operationId: string): boolean =>
+  (status === 'open' || status === 'send_failed') &&
+  send?.frozen.operation_id !== operationId &&
+  sendEnds[operationId] === undefined;
 
 type NamedDraft = Pick<SendRequest, 'draftId' | 'mailboxId' | 'expectedVersion'>;
 

@@ -3,12 +3,17 @@
  * current state of that send, never with a second message.
  */
 import type { Context } from '../kernel/capability.ts';
-import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
 import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
 import { ERROR_TABLE, type ErrorCode, GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import { approvalReply, originalStatus } from '../operations/approval-reply.ts';
-import { operation, type OperationReply, type SendOfOperation } from '../operations/operation.ts';
+import {
+  operation,
+  type OperationReply,
+  type OperationState,
+  type SendOfOperation,
+} from '../operations/operation.ts';
 import type { SendOutcome } from '../operations/operation-events.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
 import { draftPayload } from '../drafts/draft-payload.ts';
@@ -114,11 +119,16 @@ export function willRetry(
  * Returns null when nothing was written under the key. Throws `idempotency_key_reused` for another request,
  * `idempotency_in_progress` while the first still runs or was interrupted after its data began,
  * `provider_timeout` while it waits for its next attempt, and the recorded error of a failed one. A send that
- * was interrupted earlier is resumed at once; one with an approval is reported as it is.
+ * was interrupted earlier is resumed at once; one with an approval is reported as it is. `loaded`: the operation, if it was
+ * just read.
  */
-export async function replaySend(context: Context, operationId: string): Promise<OperationReply | null> {
+export async function replaySend(
+  context: Context,
+  operationId: string,
+  loaded?: Loaded<OperationState>,
+): Promise<OperationReply | null> {
   const { ports, fingerprint } = context;
-  const { state, position } = await loadAggregate(ports.events, operation, operationId);
+  const { state, position } = loaded ?? (await loadAggregate(ports.events, operation, operationId));
   if (position === null) return null;
   const approvalDraftId = state.approval?.requested.draft_id ?? null;
   const isSend = state.send !== null || approvalDraftId !== null;

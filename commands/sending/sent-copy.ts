@@ -7,8 +7,8 @@ import type { FolderRef, MessageRef } from '../mail/message.ts';
 import type { PersonalData, Ports } from '../ports/ports.ts';
 import { openText } from '../kernel/sealed-json.ts';
 import { draft, type DraftFact, type DraftState, rfcMessageIdOf, type Send } from '../drafts/draft.ts';
-import { decideAndAppend, loadAggregate, systemAuthor } from '../kernel/decide-and-append.ts';
-import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { decideAndAppend, loadAggregate, type Loaded, systemAuthor } from '../kernel/decide-and-append.ts';
+import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import { datedMessage } from './message-bytes.ts';
 
 /** The folder of a role, or null where the mailbox has none. */
@@ -100,6 +100,8 @@ export interface UnfiledCopy {
 interface Copy {
   readonly filedBy: 'gateway' | 'server';
   readonly place: MessageRef | null;
+  /** Settles its arrival, and with it releases the lease. */
+  readonly settle?: () => Promise<void>;
 }
 
 interface SentMessage {
@@ -119,7 +121,8 @@ export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return false;
   try {
-    const { state } = await loadAggregate(ports.events, draft, draftId);
+    const loaded = await loadAggregate(ports.events, draft, draftId);
+    const { state } = loaded;
     const { send, mailboxId } = state;
     const mailbox = mailboxId === null ? undefined : ports.directory.state.mailboxes.get(mailboxId);
     if (send?.frozen.operation_id !== operationId || state.status !== 'sent' || send.copyFiled) return true;
@@ -133,7 +136,8 @@ export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<
       findOrFile({ ports, mail, mailbox, lease }, { operationId, now }, message),
     );
     if (copy === null) return false;
-    await record(ports, unfiled, mailbox, copy);
+    await record(ports, { ...unfiled, loaded }, mailbox, copy);
+    await lease.release(copy.settle);
     return true;
   } finally {
     await lease.release();
@@ -154,7 +158,7 @@ async function findOrFile(
 ): Promise<Copy | null> {
   const found = await findSentCopy(desk.mail, desk.mailbox, message.messageIds);
   if (found) return { filedBy: 'server', place: found };
-  return now === 'look' ? null : { filedBy: 'gateway', place: await file(desk, operationId, message) };
+  return now === 'look' ? null : await file(desk, operationId, message);
 }
 
 /** The arrival is announced before the append, so that the copy is not reported as new mail. */
@@ -162,7 +166,7 @@ async function file(
   { ports, mail, mailbox, lease }: Desk,
   operationId: string,
   { send, messageIds, sentAt }: SentMessage,
-): Promise<MessageRef | null> {
+): Promise<Copy> {
   const folder = folderOfRole(mailbox, 'sent');
   const date = new Date(send.started?.date ?? sentAt);
   const raw = await bytesOf(datedMessage(date, ports.content.open(send.frozen.mime_id)));
@@ -176,13 +180,17 @@ async function file(
     messageId: messageIds[0] ?? null,
     previousId: null,
   } as const;
-  const echo = await ports.changeAttribution.expect({ mailboxId: mailbox.id, operationId }, [arrival]);
+  const held = { leases: ports.leases, name: operationId };
+  const echo = await ports.changeAttribution.expectUnder(held, { mailboxId: mailbox.id, operationId }, [
+    arrival,
+  ]);
+  if (echo === null) throw new LeaseLost(operationId);
   mail.guardWrites(() => {
     lease.assertHeld();
   });
   const place = await mail.append(folder, raw, ['\\Seen'], sentAt);
-  await echo.settle([{ ...arrival, ...place }]);
-  return place && { folder, ...place };
+  const settle = () => echo.settle([{ ...arrival, ...place }]);
+  return { filedBy: 'gateway', place: place && { folder, ...place }, settle };
 }
 
 /** Reads everything into memory: an IMAP literal states its length and is handed over in one piece. */
@@ -194,7 +202,7 @@ async function bytesOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> 
 
 async function record(
   ports: Ports,
-  { operationId, orgId, draftId }: UnfiledCopy,
+  { operationId, orgId, draftId, loaded }: UnfiledCopy & { readonly loaded: Loaded<DraftState> },
   mailbox: MailboxEntry,
   { filedBy, place }: Copy,
 ): Promise<void> {
@@ -208,6 +216,7 @@ async function record(
     });
   await decideAndAppend(ports, systemAuthor(ports, orgId), draft, {
     id: draftId,
+    loaded,
     decide: ({ send }): readonly DraftFact[] =>
       send === null || send.copyFiled
         ? []

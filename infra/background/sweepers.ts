@@ -21,7 +21,7 @@ import {
   OVERDUE_PROBE,
 } from '../../projections/due-approvals.ts';
 import { listUnsettledOperations, UNSETTLED_PROBE } from '../../projections/operations.ts';
-import { type DueSend, listDueSends, SEND_PROBE } from '../../projections/sends.ts';
+import { type DueSend, listDueSends, sendProbe } from '../../projections/sends.ts';
 import { copyProbe, type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
@@ -42,7 +42,10 @@ const DAY = 24 * 60 * MINUTE;
  * one mailbox.
  */
 const MOST_LISTED = 100;
-/** A draft and its approval are normally settled together; what remains after this was interrupted. */
+/**
+ * A draft and its approval are normally settled together, and a send goes from step to step; what remains after this was
+ * interrupted, or takes long.
+ */
 const LEFT_FOR_MS = 2 * SECOND;
 /** A draft is copied after this time without an edit, so that quick edits make one copy. */
 const QUIET_MS = 2 * SECOND;
@@ -122,8 +125,8 @@ const byOperations = (ports: Ports): readonly Sweeper[] => [
     atOnce: 16,
     ofOneMailbox: 2,
     pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
-    probe: SEND_PROBE,
-    find: (room) => listDueSends(ports.sql, room),
+    probe: sendProbe({ ...ports.server.sendTimes, leftForMs: LEFT_FOR_MS }),
+    find: (room) => listDueSends(ports.sql, { ...room, ...ports.server.sendTimes, leftForMs: LEFT_FOR_MS }),
     keyOf: operationIdOf,
     mailboxOf: mailboxIdOf,
     settle: (send) => resumeSend(ports, send),

@@ -1,5 +1,5 @@
 /** The `ContentStore` port on Postgres: chunks of AES-256-GCM, each in its own row, so that no content is held whole. */
-import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import {
   ContentAltered,
@@ -7,23 +7,20 @@ import {
   type NewContent,
   type StoredContent,
 } from '../../commands/ports/content-store.ts';
-import { GatewayError, notFound } from '../../commands/values/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { erasable, type HoldsKnown } from './held-content.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
-import { openBox, sealBox } from '../security/sealed-box.ts';
-import { inChunks, limited } from './in-chunks.ts';
-
-/** Few rows for a large content, little memory for many at once. */
-export const CHUNK_BYTES = 128 * 1024;
-/**
- * Full chunks sealed and written at once, of all contents together. A chunk on its way takes five times its size in copies; and
- * uploads leave connections to other requests.
- */
-const WRITES_AT_ONCE = 4;
-const WRITE_WITHIN_MS = 10_000;
-/** A content whose writer died is deleted after this; longer than any upload takes. */
-const UNFINISHED_FOR_MS = 24 * 3_600_000;
+import { openBox } from '../security/sealed-box.ts';
+import {
+  CHUNK_BYTES,
+  chunkContext,
+  ContentWriting,
+  factsContext,
+  keyContext,
+  WRITES_AT_ONCE,
+  type WritingParts,
+} from './content-writing.ts';
 
 const Facts = z.object({
   filename: z.string().nullable(),
@@ -32,10 +29,20 @@ const Facts = z.object({
   sha256: z.string(),
 });
 
-const keyContext = (id: string): string => `content_key ${id}`;
-const factsContext = (id: string): string => `content_facts ${id}`;
-/** Names place and content: chunks cannot be swapped, omitted in the middle or moved to another content. */
-const chunkContext = (id: string, number: number): string => `content_chunk ${id} ${String(number)}`;
+const FIND = {
+  name: 'content_find',
+  text: `
+    select c.*, k.sealed as chunk from vault.content c
+    left join vault.content_chunk k on k.content_id = c.id and k.number = $2::int
+    where c.id = $1`,
+};
+
+const KEEP = {
+  name: 'content_keep',
+  text: `
+    update vault.content set expires_at = null
+    where id = any($1::text[]) and sealed_facts is not null returning id`,
+};
 
 interface Row extends Record<string, unknown> {
   readonly id: string;
@@ -61,7 +68,7 @@ export class PostgresContentStore implements ContentStore {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #directory: HoldsKnown;
-  readonly #writes = new Semaphore(WRITES_AT_ONCE);
+  readonly #parts: WritingParts;
 
   constructor(parts: {
     readonly sql: Sql;
@@ -76,85 +83,16 @@ export class PostgresContentStore implements ContentStore {
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#directory = parts.directory;
+    this.#parts = { ...parts, slots: new Semaphore(WRITES_AT_ONCE) };
   }
 
   async put(content: NewContent, bytes: AsyncIterable<Uint8Array>): Promise<StoredContent> {
-    const key = createSecretKey(randomBytes(32));
-    // The first bytes are awaited meanwhile. An erasure of the draft finds the row, however slow they are.
-    const begun = this.#begin(key, content);
-    begun.catch(() => undefined);
+    const writing = new ContentWriting(this.#parts, content);
     try {
-      return await this.#write({ key, content, begun }, bytes);
+      return await writing.write(bytes);
     } catch (error) {
-      const [row] = await Promise.allSettled([begun]);
-      if (row.status === 'fulfilled') await this.#giveUp(content.id);
+      if (await writing.mayHaveLeftRow()) await this.#giveUp(content.id);
       throw error;
-    }
-  }
-
-  async #begin(key: KeyObject, { id, kind, owner }: NewContent): Promise<void> {
-    await this.#sql.query(
-      `insert into vault.content (id, kind, mailbox_id, draft_id, wrapped, expires_at) values ($1, $2, $3, $4, $5, $6)`,
-      [
-        id,
-        kind,
-        owner.mailboxId,
-        owner.draftId,
-        sealBox(this.#masterKey, key.export(), keyContext(id)),
-        this.#sweepAt(),
-      ],
-    );
-  }
-
-  async #write(
-    { key, content, begun }: { key: KeyObject; content: NewContent; begun: Promise<void> },
-    bytes: AsyncIterable<Uint8Array>,
-  ): Promise<StoredContent> {
-    const { id, kind, owner, filename, contentType, maxBytes, expiresAt } = content;
-    const hash = createHash('sha256');
-    let size = 0;
-    let number = 0;
-    let last: Buffer | null = null;
-    for await (const chunk of inChunks(limited(bytes, maxBytes), CHUNK_BYTES)) {
-      hash.update(chunk);
-      size += chunk.length;
-      await begun;
-      // Only the end of the content is shorter.
-      if (chunk.length < CHUNK_BYTES) last = sealBox(key, chunk, chunkContext(id, number));
-      else await this.#addChunk(key, { id, number }, chunk);
-      number += 1;
-    }
-    await begun;
-    const sha256 = hash.digest('hex');
-    const facts = JSON.stringify({ filename, content_type: contentType, size, sha256 });
-    const sealedFacts = sealBox(key, Buffer.from(facts), factsContext(id));
-    const finished = await this.#sql.query(
-      `with finished as (update vault.content set sealed_facts = $2, expires_at = $3 where id = $1 returning id),
-         added as (insert into vault.content_chunk (content_id, number, sealed)
-                   select id, $4::int, $5::bytea from finished where $5::bytea is not null)
-       select 1 from finished`,
-      [id, sealedFacts, expiresAt, number - 1, last],
-    );
-    if (finished.length === 0) throw notFound('draft');
-    return { id, kind, owner, filename, contentType, size, sha256 };
-  }
-
-  async #addChunk(
-    key: KeyObject,
-    { id, number }: { readonly id: string; readonly number: number },
-    chunk: Uint8Array,
-  ): Promise<void> {
-    if (!(await this.#writes.acquire(WRITE_WITHIN_MS))) throw tooBusy();
-    try {
-      const added = await this.#sql.query(
-        `insert into vault.content_chunk (content_id, number, sealed)
-         select id, $2, $3 from vault.content where id = $1 for key share returning 1`,
-        [id, number, sealBox(key, chunk, chunkContext(id, number))],
-      );
-      // Its draft was erased during the upload.
-      if (added.length === 0) throw notFound('draft');
-    } finally {
-      this.#writes.release();
     }
   }
 
@@ -187,11 +125,7 @@ export class PostgresContentStore implements ContentStore {
 
   async keep(ids: readonly string[]): Promise<ReadonlySet<string>> {
     if (ids.length === 0) return new Set();
-    const rows = await this.#sql.query<{ id: string }>(
-      `update vault.content set expires_at = null
-       where id = any($1::text[]) and sealed_facts is not null returning id`,
-      [ids],
-    );
+    const rows = await this.#sql.query<{ id: string }>(KEEP, [ids]);
     return new Set(rows.map(({ id }) => id));
   }
 
@@ -238,10 +172,6 @@ export class PostgresContentStore implements ContentStore {
     });
   }
 
-  #sweepAt(): Date {
-    return new Date(this.#clock.now().getTime() + UNFINISHED_FOR_MS);
-  }
-
   /** What cannot be deleted now expires; the first error is the one to report. */
   async #giveUp(id: string): Promise<void> {
     try {
@@ -256,12 +186,7 @@ export class PostgresContentStore implements ContentStore {
 
   /** The content, with one of its chunks if wanted. */
   async #find(id: string, chunk: number | null): Promise<Opened | null> {
-    const [row] = await this.#sql.query<Row>(
-      `select c.*, k.sealed as chunk from vault.content c
-       left join vault.content_chunk k on k.content_id = c.id and k.number = $2::int
-       where c.id = $1`,
-      [id, chunk],
-    );
+    const [row] = await this.#sql.query<Row>(FIND, [id, chunk]);
     if (row?.sealed_facts == null) return null;
     const unwrapped = openBox(this.#masterKey, row.wrapped, keyContext(id));
     if (unwrapped === null) throw new Error(`content ${id} is not sealed under this key file`);
@@ -275,9 +200,6 @@ export class PostgresContentStore implements ContentStore {
     return { key, content: stored, chunk: row.chunk };
   }
 }
-
-const tooBusy = (): GatewayError =>
-  new GatewayError('store_unavailable', 'The database takes too long to store contents; try again.');
 
 /** Drafts discarded since then that still have content. */
 export async function listLeftContent(sql: Sql, since: Date, limit: number): Promise<readonly string[]> {

@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
-import { eventually, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
-import { WorkCounter, type WorkCounts } from '../support/worlds/work-counts.ts';
+import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { type SignedInPerson, signInOwner } from '../support/worlds/sign-in.ts';
+import { OperationCost } from '../support/worlds/operation-cost.ts';
 
 /** Archives that warm the connections up, and that are counted, at each pace. */
 const WARM = 10;
-const COUNTED = { backToBack: 60, alone: 20 };
-const ALL = 2 * WARM + COUNTED.backToBack + COUNTED.alone;
+const COUNTED = { backToBack: 60, alone: 20, approved: 20 };
+const ALL = 3 * WARM + COUNTED.backToBack + COUNTED.alone + COUNTED.approved;
 
 /** One comes every 300 ms. */
 const PACE_MS = 300;
@@ -16,27 +17,20 @@ const PACE_MS = 300;
 const AFTERMATH_MS = 2_500;
 
 /** With room for a busy machine: it gathers less of what comes together. */
-const MOST = { backToBack: 20, alone: 26 };
-
-interface Cost {
-  readonly statements: number;
-  readonly transactions: number;
-  readonly logins: number;
-}
+const MOST = { backToBack: 20, alone: 26, approved: 52 };
 
 describe('the cost of an archive', function () {
   this.timeout(120_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
+  let owner: SignedInPerson;
   let mailbox: string;
   let ids: string[];
-  let counter: WorkCounter;
-  /** Per second, of a gateway that nobody asks anything. */
-  let idle: WorkCounts;
+  let cost: OperationCost;
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
-    counter = new WorkCounter();
+    cost = new OperationCost();
     const messages = Array.from({ length: ALL }, (_, index) => ({
       raw: plainMessage({ subject: `Archived ${String(index)}` }),
     }));
@@ -46,14 +40,15 @@ describe('the cost of an archive', function () {
     ]);
     const started = await startWithMailbox(dovecot);
     gateway = started.gateway;
+    owner = await signInOwner(gateway);
     mailbox = `/mailboxes/${started.mailboxId}`;
     ids = await eventually(listAll);
     await sleep(AFTERMATH_MS);
-    idle = await counter.during(() => sleep(1_000 * IDLE_SECONDS));
+    await cost.rest();
   });
 
   after(async () => {
-    counter[Symbol.dispose]();
+    cost[Symbol.dispose]();
     await gateway.stop();
     await dovecot.dispose();
   });
@@ -71,46 +66,34 @@ describe('the cost of an archive', function () {
     return ids;
   }
 
-  const archive = async (): Promise<void> => {
-    const { status, body } = await gateway.rest(
-      'POST',
-      `${mailbox}/email.act`,
-      {
-        operation: {
-          type: 'message_actions',
-          actions: [{ type: 'archive' }],
-          select: { message_ids: [ids.pop()] },
-        },
-      },
-      { key: `archive-${String(ids.length)}` },
-    );
-    expect(body, `status ${String(status)}`).to.include({ status: 'completed' });
-  };
-
-  const archiveAll = async (count: number, paceMs: number): Promise<void> => {
-    for (let number = 0; number < count; number += 1) {
-      await archive();
-      if (paceMs > 0) await sleep(paceMs);
-    }
-  };
-
-  /** What each archive costs beyond what an idle gateway does in the same time. */
-  async function costOf(count: number, paceMs: number): Promise<Cost> {
-    await archiveAll(WARM, paceMs);
-    await sleep(AFTERMATH_MS);
-    const beganAt = performance.now();
-    const all = await counter.during(async () => {
-      await archiveAll(count, paceMs);
-      await sleep(AFTERMATH_MS);
-    });
-    const idles = (performance.now() - beganAt) / 1_000 / IDLE_SECONDS;
-    if (process.env['SHOW_COUNTS'] === '1') show(all, idle, idles, count);
-    return {
-      statements: (all.statements - idles * idle.statements) / count,
-      transactions: (all.transactions - idles * idle.transactions) / count,
-      logins: all.imapLogins / count,
+  /** The answer to a request to archive the next message. */
+  const ask = async (more: object = {}): Promise<Json> => {
+    const operation = {
+      type: 'message_actions',
+      actions: [{ type: 'archive' }],
+      select: { message_ids: [ids.pop()] },
     };
-  }
+    const key = `archive-${String(ids.length)}`;
+    const { body } = await gateway.rest('POST', `${mailbox}/email.act`, { operation, ...more }, { key });
+    return body;
+  };
+
+  const archive = async (): Promise<void> => {
+    expect(await ask()).to.include({ status: 'completed' });
+  };
+
+  const archiveApproved = async (): Promise<void> => {
+    const { approval } = await ask({ authorization: { mode: 'request_approval', reason: 'Counted.' } });
+    const path = `/approvals/${String(approval.id)}`;
+    const vote = { decision: 'approve', content_hash: approval.content_hash };
+    await owner.rest('POST', `${path}/decision`, vote);
+    const commit = { key: `commit-${String(ids.length)}` };
+    const { body } = await gateway.rest('POST', `${path}/approval_commit`, {}, commit);
+    expect(body.approval).to.include({ status: 'committed' });
+  };
+
+  const costOf = (count: number, paceMs: number, operate = archive) =>
+    cost.of(operate, { warm: WARM, count, paceMs, aftermathMs: AFTERMATH_MS });
 
   it('is few statements back to back', async () => {
     const { statements, transactions, logins } = await costOf(COUNTED.backToBack, 0);
@@ -125,25 +108,13 @@ describe('the cost of an archive', function () {
     expect(transactions, 'transactions').to.be.at.most(2.5);
     expect(logins, 'IMAP logins').to.be.at.most(0.2);
   });
+
+  it('is few statements with an approval, whose commit takes a lease for its key', async () => {
+    const approved = await costOf(COUNTED.approved, PACE_MS, archiveApproved);
+    const { statements, transactions, leases, reads } = approved;
+    expect(statements, 'statements').to.be.at.most(MOST.approved);
+    expect(transactions, 'transactions').to.be.at.most(4);
+    expect(leases, 'leases').to.be.at.most(1.2);
+    expect(reads, 'reads of streams').to.be.at.most(2.5);
+  });
 });
-
-const IDLE_SECONDS = 4;
-
-function show(all: WorkCounts, idle: WorkCounts, idles: number, count: number): void {
-  const rows = [...all.byText].map(([text, times]) => ({
-    text,
-    each: (times - idles * (idle.byText.get(text) ?? 0)) / count,
-  }));
-  const lines = rows
-    .filter(({ each }) => Math.abs(each) >= 0.05)
-    .sort((a, b) => b.each - a.each)
-    .map(({ text, each }) => `${each.toFixed(2).padStart(7)}  ${text}`);
-  const sum = (all.statements - idles * idle.statements) / count;
-  const logins = (all.imapLogins / count).toFixed(2);
-  const commands = [...all.commands]
-    .map(([name, times]) => `${name} ${(times / count).toFixed(2)}`)
-    .join(', ');
-  process.stdout.write(
-    `${sum.toFixed(2).padStart(7)}  statements, ${logins} logins, ${commands}\n${lines.join('\n')}\n`,
-  );
-}

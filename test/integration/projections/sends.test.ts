@@ -9,7 +9,7 @@ import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 const MAILBOX = 'mbx_1';
 const LATER = '2100-01-01T00:00:00.000Z';
 /** As many of one mailbox as there are. */
-const ALL = { limit: 10, except: [], ofOneMailbox: 10, busy: [] };
+const ALL = { leftForMs: 0, ownCopyWithinMs: 0, limit: 10, except: [], ofOneMailbox: 10, busy: [] };
 
 describe('the sends read model', () => {
   let rig: Rig;
@@ -198,7 +198,7 @@ describe('the sends read model', () => {
     await rig.settle(projector);
     const listed = async (busy: readonly string[], except: readonly string[] = []) => {
       const now = new Date();
-      const due = await listDueSends(sql, { now, limit: 10, except, ofOneMailbox: 2, busy });
+      const due = await listDueSends(sql, { ...ALL, now, except, ofOneMailbox: 2, busy });
       return due
         .map(({ operationId }) => operationId.slice('opn_'.length))
         .filter((name) => /slow|quick/.test(name))
@@ -207,6 +207,70 @@ describe('the sends read model', () => {
     expect(await listed([])).to.deep.equal(['quick_1', 'slow_1', 'slow_2']);
     expect(await listed(['mbx_slow'], ['opn_slow_1'])).to.deep.equal(['quick_1', 'slow_2']);
     expect(await listed(['mbx_slow', 'mbx_slow'])).to.deep.equal(['quick_1']);
+    await projector.close();
+  });
+
+  it('lists a copy early only where the mail server filed the last one', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [sends] });
+    const sent = async (mailbox_id: string, n: number): Promise<void> => {
+      const [operation_id, draft_id] = [`opn_c${String(n)}`, `drf_c${String(n)}`];
+      await happened(events, `operation-${operation_id}`, [
+        { type: 'SendIntended', data: { mailbox_id, draft_id, draft_version: 1 } },
+      ]);
+      await happened(events, `draft-${draft_id}`, [
+        { type: 'DraftSent', data: { ...SAMPLE_EVENTS.DraftSent, operation_id } },
+      ]);
+      await happened(events, `operation-${operation_id}`, [
+        { type: 'SendOutcomeRecorded', data: { outcome: 'done', error: null } },
+      ]);
+    };
+    const listed = async (mailboxId: string, afterMs = 0): Promise<readonly string[]> => {
+      await rig.settle(projector);
+      const now = new Date(Date.now() + afterMs);
+      const due = await listDueSends(sql, { ...ALL, ownCopyWithinMs: 60_000, limit: 100, now });
+      return due.filter((send) => send.mailboxId === mailboxId).map(({ operationId }) => operationId);
+    };
+    const filed = (n: number, by: 'gateway' | 'server') =>
+      happened(events, `draft-drf_c${String(n)}`, [
+        {
+          type: 'SentCopyFiled',
+          data: { operation_id: `opn_c${String(n)}`, filed_by: by, sent_message_id: null },
+        },
+      ]);
+    await sent('mbx_c', 1);
+    expect(await listed('mbx_c')).to.deep.equal([]);
+    expect(await listed('mbx_c', 60_000)).to.deep.equal(['opn_c1']);
+    await filed(1, 'gateway');
+    await sent('mbx_c', 2);
+    expect(await listed('mbx_c')).to.deep.equal([]);
+    await filed(2, 'server');
+    await sent('mbx_c', 3);
+    expect(await listed('mbx_c')).to.deep.equal(['opn_c3']);
+    await projector.close();
+  });
+
+  it('leaves a send to the process that began it for a while', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [sends] });
+    await happened(events, 'operation-opn_left', [
+      { type: 'SendIntended', data: { mailbox_id: 'mbx_left', draft_id: 'drf_left', draft_version: 1 } },
+    ]);
+    const listed = async (afterMs: number): Promise<readonly string[]> => {
+      await rig.settle(projector);
+      const now = new Date(Date.now() + afterMs);
+      const due = await listDueSends(sql, { ...ALL, leftForMs: 60_000, limit: 100, now });
+      return due.flatMap(({ operationId, mailboxId }) => (mailboxId === 'mbx_left' ? [operationId] : []));
+    };
+    expect(await listed(0)).to.deep.equal([]);
+    expect(await listed(60_000)).to.deep.equal(['opn_left']);
+    await happened(events, 'draft-drf_left', [
+      {
+        type: 'SendScheduled',
+        data: { operation_id: 'opn_left', commit_at: new Date().toISOString() },
+      },
+    ]);
+    expect(await listed(0)).to.deep.equal(['opn_left']);
     await projector.close();
   });
 });

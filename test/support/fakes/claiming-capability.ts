@@ -34,7 +34,8 @@ export interface ThingMaker {
   meanwhile: () => Promise<void>;
 }
 
-export function thingMaker(): ThingMaker {
+/** `rule`: more of its idempotency. */
+export function thingMaker(rule: { readonly claimsFirst?: true } = {}): ThingMaker {
   const begun: string[] = [];
   const made = new Map<string, string>();
   const maker: ThingMaker = {
@@ -52,6 +53,7 @@ export function thingMaker(): ThingMaker {
       tool: null,
       idempotency: {
         kind: 'claim',
+        ...rule,
         replay: (id) => {
           const name = made.get(id);
           return Promise.resolve(name === undefined ? null : { id, name });

@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type NewContent, readText } from '../../../../commands/ports/content-store.ts';
-import { CHUNK_BYTES, PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
+import { CHUNK_BYTES } from '../../../../infra/content-store/content-writing.ts';
+import { PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { directoryHolding, holdOn } from '../../../support/fakes/directory-holding.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
@@ -11,6 +12,7 @@ import { randomKey } from '../../../support/samples/random-key.ts';
 import { liveBuffers } from '../../../support/suite/live-buffers.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { eventually } from '../../../support/worlds/gateway.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
@@ -65,7 +67,7 @@ describe('the content store', function () {
     return Number(row?.['n']);
   };
 
-  it('writes a content shorter than a chunk with two statements and reads it with one', async () => {
+  it('writes a short content that comes at once with one statement and reads it with one', async () => {
     let statements = 0;
     const counting: Sql = {
       ...sql,
@@ -79,9 +81,9 @@ describe('the content store', function () {
     });
     const content = contentOf();
     await counted.put(content, pieces(Buffer.from('short')));
-    expect(statements).to.equal(2);
+    expect(statements).to.equal(1);
     expect(await readText(counted, content.id)).to.equal('short');
-    expect(statements).to.equal(3);
+    expect(statements).to.equal(2);
   });
 
   it('returns the stored bytes from every offset, in any chunks', async () => {
@@ -253,6 +255,20 @@ describe('the content store', function () {
     }
     expect(await rejection(store.put(content, erased()))).to.include({ code: 'not_found' });
     expect(await count('content_chunk', content.id)).to.equal(0);
+  });
+
+  it('stops the write of a short content that comes slowly when its draft is erased meanwhile', async () => {
+    const content = contentOf({ owner: { mailboxId: 'mbx_1', draftId: 'drf_5' } });
+    async function* slow(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('the first half');
+      await eventually(async () => {
+        expect(await count('content', content.id)).to.equal(1);
+      });
+      await store.eraseDraft('drf_5');
+      yield Buffer.from('the second half');
+    }
+    expect(await rejection(store.put(content, slow()))).to.include({ code: 'not_found' });
+    expect(await count('content', content.id)).to.equal(0);
   });
 
   it('stores and returns 25 MiB with a few chunks in memory', async () => {

@@ -3,6 +3,7 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { EventStore } from '../../../../commands/ports/event-store.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 import { type ApprovalRig, approvalRig } from '../../../support/worlds/approval-rig.ts';
 
 /** Notes the event types of each append and the stream of each read. */
@@ -54,8 +55,8 @@ describe('an approved archive', () => {
       BEGUN,
       ENDED,
     ]);
-    // By the vote and by the commit once each, and the stream of the key, which is empty.
-    expect(watched.reads).to.have.length(3);
+    // By the vote and by the commit once each. The key is taken without a read.
+    expect(watched.reads).to.have.length(2);
   });
 
   it('takes four appends where policy commits it with the last vote', async () => {
@@ -78,6 +79,16 @@ describe('an approved archive', () => {
     expect(refused[0]).to.include({ code: 'idempotency_in_progress' });
     expect(watched.appends.filter((types) => types === ENDED)).to.have.length(1);
     expect((await commit()).replayed).to.equal(true);
+  });
+
+  it('refuses a key that another request has, whatever it is used for', async () => {
+    const [first, second] = [await approved(), await approved()];
+    await rig.invokeAs(rig.caller, commitApproval, { approval_id: first }, 'commit-1');
+    for (const approval_id of [second, 'chk_unknown']) {
+      const refused = await rejection(rig.invokeAs(rig.caller, commitApproval, { approval_id }, 'commit-1'));
+      expect(refused).to.include({ code: 'idempotency_key_reused' });
+    }
+    expect(watched.appends.filter((types) => types === BEGUN)).to.have.length(1);
   });
 
   it('answers each repeat of the commit without an append', async () => {

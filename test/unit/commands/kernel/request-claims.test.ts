@@ -13,7 +13,7 @@ import { verifies } from '../../../support/suite/verifies.ts';
 /** Thrown in place of a process that dies: it is no refusal, and nothing is recorded. */
 const CRASH = new Error('the process was killed');
 
-describe('request claims', () => {
+const testClaims = (rule: Parameters<typeof thingMaker>[0]) => (): void => {
   let gateway: MemoryGateway;
   let maker: ThingMaker;
   /** Who holds which lease, of this run and of others. */
@@ -21,7 +21,7 @@ describe('request claims', () => {
 
   beforeEach(async () => {
     gateway = await startMemoryGateway();
-    maker = thingMaker();
+    maker = thingMaker(rule);
     table = new Map();
     Object.assign(gateway.ports, { leases: memoryLeases('run_1', table) });
   });
@@ -233,4 +233,20 @@ describe('request claims', () => {
     expect((await make()).replayed).to.equal(false);
     expect(table.size).to.equal(0);
   });
-});
+
+  it('answers before the lease is released once the end is recorded', async () => {
+    const { leases } = gateway.ports;
+    Object.assign(gateway.ports, {
+      leases: { ...leases, release: () => new Promise<void>(() => undefined) },
+    });
+    expect((await make()).replayed).to.equal(false);
+    expect((await make()).replayed).to.equal(true);
+  });
+};
+
+describe('request claims', testClaims({}));
+
+describe(
+  'request claims of a handler that has no effect before its claim',
+  testClaims({ claimsFirst: true }),
+);

@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Row, Sql } from '../../../../commands/ports/ports.ts';
-import { CHUNK_BYTES, PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
+import { type SqlText, textOf } from '../../../../commands/ports/statement.ts';
+import { CHUNK_BYTES } from '../../../../infra/content-store/content-writing.ts';
+import { PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
 import { directoryHolding } from '../../../support/fakes/directory-holding.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
@@ -10,7 +12,8 @@ import { randomKey } from '../../../support/samples/random-key.ts';
 describe('the content store under many uploads', () => {
   it('writes few chunks at once, so that connections and memory are left', async () => {
     let [writing, most, chunks] = [0, 0, 0];
-    const query = async (text: string): Promise<Row[]> => {
+    const query = async (statement: SqlText): Promise<Row[]> => {
+      const text = textOf(statement);
       // The last statement of a content adds what is left of it.
       if (!text.includes('into vault.content_chunk') || text.includes('sealed_facts')) return [{}];
       writing += 1;
