@@ -202,7 +202,9 @@ export class RequestClaims {
   async #run<Output>(operationId: string, handle: () => Promise<Output>): Promise<Output> {
     try {
       const output = await handle();
-      if (this.#lease !== null && !this.#isRecorded) await this.#writeSettled(operationId, null);
+      // Where the object has the outcome, its key stays unsettled: a repeat is refused while the lease is held.
+      if (this.#isRecorded) return output;
+      if (this.#lease !== null) await this.#writeSettled(operationId, null);
       this.#giveUp(operationId);
       return output;
     } catch (error) {
@@ -213,7 +215,7 @@ export class RequestClaims {
     }
   }
 
-  /** The end is recorded, so no answer waits for this: a repeat needs no lease, and one that is not released runs out. */
+  /** The key is settled, so no answer waits for this: a repeat needs no lease, and one that is not released runs out. */
   #giveUp(operationId: string): void {
     this.#release().catch((error: unknown) => {
       const fields = { operation_id: operationId, error: String(error) };

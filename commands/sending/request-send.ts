@@ -29,7 +29,7 @@ import {
   type FrozenMessage,
   type prepareMessage,
 } from './freeze-draft.ts';
-import { replayFirst } from './send-reply.ts';
+import { replayFirst, replaySend } from './send-reply.ts';
 import { warningsAtRequest } from './send-warnings.ts';
 import { changedMeanwhile, type SendRequest } from './submit-send.ts';
 
@@ -73,6 +73,9 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   const state = await freezeForApproval(ports, author, asked, frozen);
   if (state === null) {
     await ports.content.erase([frozen.mime_id]);
+    // The request that came first may be this one, sent twice.
+    const earlier = await replaySend(context, operationId);
+    if (earlier !== null) return earlier;
     throw await refusalOfChanged(context, draftId);
   }
   if (isFrozenFor(before, operationId)) await ports.content.erase([before.send?.frozen.mime_id ?? '']);

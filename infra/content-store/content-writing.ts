@@ -85,10 +85,11 @@ export class ContentWriting {
 
   /** Throws what the source and the store throw; `not_found` when the draft was erased meanwhile. */
   async write(bytes: AsyncIterable<Uint8Array>): Promise<StoredContent> {
-    const slow = setTimeout(() => {
-      // Reported by the write.
-      this.#begin().catch(() => undefined);
-    }, ROW_AFTER_MS);
+    // A failure is reported by the write.
+    const begin = (): void => void this.#begin().catch(() => undefined);
+    const slow = setTimeout(begin, ROW_AFTER_MS);
+    // One that does not expire would stay for ever if an erasure did not find its row.
+    if (this.#content.expiresAt === null) begin();
     const end = await this.#writeChunks(bytes).finally(() => {
       clearTimeout(slow);
     });

@@ -79,11 +79,16 @@ describe('the content store', function () {
     const counted = new PostgresContentStore({
       ...{ sql: counting, masterKey: randomKey(), clock, log: silentLog, directory },
     });
-    const content = contentOf();
+    const content = contentOf({ expiresAt: new Date(clock.now().getTime() + 60_000) });
     await counted.put(content, pieces(Buffer.from('short')));
     expect(statements).to.equal(1);
     expect(await readText(counted, content.id)).to.equal('short');
     expect(statements).to.equal(2);
+    // One that does not expire has its row before its bytes: an erasure of its draft finds it.
+    const kept = contentOf();
+    await counted.put(kept, pieces(Buffer.from('short')));
+    expect(statements).to.equal(4);
+    await store.erase([content.id, kept.id]);
   });
 
   it('returns the stored bytes from every offset, in any chunks', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
@@ -89,6 +90,19 @@ describe('an approved archive', () => {
       expect(refused).to.include({ code: 'idempotency_key_reused' });
     }
     expect(watched.appends.filter((types) => types === BEGUN)).to.have.length(1);
+  });
+
+  it('answers a commit once the lease of its key is released, so that a repeat right after it is replayed', async () => {
+    const approval_id = await approved();
+    const { leases } = rig.ports;
+    const release = leases.release.bind(leases);
+    leases.release = async (name) => {
+      await sleep(20);
+      await release(name);
+    };
+    const commit = () => rig.invokeAs(rig.caller, commitApproval, { approval_id }, 'commit-1');
+    await commit();
+    expect((await commit()).replayed).to.equal(true);
   });
 
   it('answers each repeat of the commit without an append', async () => {
