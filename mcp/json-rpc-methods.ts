@@ -1,7 +1,7 @@
 /**
  * The JSON-RPC methods of the revisions with sessions. Every method returns the JSON text of its result, so that a
  * result is serialised once. They are called directly: the server of `json-rpc-2.0` makes every request outlive
- * several collections of garbage (`docs/adr/0172`).
+ * several collections of garbage (ADR 172).
  */
 import { randomBytes } from 'node:crypto';
 import { JSONRPCErrorException } from 'json-rpc-2.0';
