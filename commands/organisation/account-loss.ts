@@ -10,7 +10,10 @@ export const agentsLastOwnedBy = (
 ): readonly AgentOwnersEntry[] =>
   [...directory.state.agentOwners.values()].filter(({ lastOwnerIds }) => lastOwnerIds.includes(userId));
 
-/** Final once the erasure has begun: nothing of the person acts any longer. Throws `store_unavailable`, `index_building`. */
+/**
+ * As of now. It can grow for a moment after an erasure began, by what the person and their agents had begun before. Throws
+ * `store_unavailable`, `index_building`.
+ */
 export async function lossOfAccount(
   ports: Pick<Ports, 'directory' | 'trails'>,
   userId: string,

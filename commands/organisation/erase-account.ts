@@ -96,18 +96,20 @@ async function resumeErasure(ports: ErasurePorts, author: Author, userId: string
   const lease = await holdLease(ports.leases, `erasure-${userId}`);
   if (lease === null) return null;
   try {
-    const { state } = await loadAggregate(ports.events, account, userId);
+    const { state, position } = await loadAggregate(ports.events, account, userId);
     if (state.status !== 'being_erased') return null;
     // The key is the last to go: once it is gone, a hold keeps nothing, and the trails are still to be told.
     if (!(await ports.personal.isErased(userId))) {
-      const loss = await lossOfAccount(ports, userId);
-      assertNotHeld(ports.directory, loss);
-      await leaveAll(ports, author, userId);
-      await endCredentials(ports, author, userId);
-      const assertFree = (): void => {
+      // From then on no process lets a new request of the person in.
+      if (position !== null) await ports.directory.waitForAll(position);
+      const assertFree = async (): Promise<void> => {
+        const loss = await lossOfAccount(ports, userId);
         lease.assertHeld();
         assertNotHeld(ports.directory, loss);
       };
+      await assertFree();
+      await leaveAll(ports, author, userId);
+      await endCredentials(ports, author, userId);
       await forgetAgents(ports, author, { userId, assertFree });
       await forgetPerson(ports, author, { userId, assertFree });
     }
@@ -189,8 +191,8 @@ async function endCredentials(ports: ErasurePorts, author: Author, userId: strin
 
 interface Forgotten {
   readonly userId: string;
-  /** Throws once another process may erase, or a hold forbids it. */
-  readonly assertFree: () => void;
+  /** Throws once another process may erase, or a hold forbids it: what the person had begun before may end meanwhile. */
+  readonly assertFree: () => Promise<void>;
 }
 
 /**
@@ -210,7 +212,7 @@ async function forgetAgents(
       decide: (found) => deleteLeftAgent(found, userId),
     });
     if (state.ownerId !== userId) continue;
-    assertFree();
+    await assertFree();
     await ports.personal.erase(id);
     await recordKeyErasure(ports, within, { ownerId: id, basis: 'account_erased', orgIds: [orgId] });
   }
@@ -222,7 +224,7 @@ async function forgetPerson(
   author: Author,
   { userId, assertFree }: Forgotten,
 ): Promise<void> {
-  assertFree();
+  await assertFree();
   const email = ports.directory.state.people.get(userId)?.email ?? '';
   // It cannot be read any longer after an interruption between the last two steps; then it was released and told before.
   if (email !== '') {
@@ -240,7 +242,7 @@ async function forgetPerson(
     () => ports.personal.erase(userId),
   ];
   for (const step of steps) {
-    assertFree();
+    await assertFree();
     await step();
   }
 }
