@@ -51,10 +51,10 @@ export class TrailVerifier {
     try {
       const { sql } = this.#ports;
       await sql.query('update vault.audit_verification set started_at = now()');
-      const trails = await verifyLog(this.#ports, signal);
+      const verified = await verifyLog(this.#ports, signal);
       lease.assertHeld();
-      await this.#tell(trails);
-      await rememberVerified(sql, trails);
+      await this.#tell(verified.trails);
+      await rememberVerified(sql, verified);
       await sql.query(END);
       return true;
     } finally {
