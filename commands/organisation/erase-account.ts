@@ -46,7 +46,8 @@ export type ErasurePorts = Pick<
 >;
 
 /**
- * Resolves when the account is erased, or when another process erases it just now. Throws `last_owner` with the organisations
+ * Resolves when the account is erased, or when another process erases it: just now, or with its next sweep where the read models
+ * are behind. Throws `last_owner` with the organisations
  * that would have no owner; then the account stays, without the memberships that had ended already. Throws `legal_hold`; an
  * erasure that had begun waits then.
  */
@@ -68,8 +69,14 @@ export async function eraseAccount(
     decide: (state) => startErasure(state, orgIds),
   });
   if (position !== null) await ports.directory.waitFor(position);
-  const ended = await resumeErasure(ports, author, userId);
-  return ended ?? position;
+  try {
+    const ended = await resumeErasure(ports, author, userId);
+    return ended ?? position;
+  } catch (error) {
+    // It has begun, and a process that follows the log goes on with it.
+    if (error instanceof GatewayError && error.code === 'index_building') return position;
+    throw error;
+  }
 }
 
 /** Accounts whose erasure began and has not ended. */

@@ -17,6 +17,7 @@ import { eraseAccount, settleErasure } from '../../../../commands/organisation/e
 import { deleteMe } from '../../../../commands/organisation/own-account.ts';
 import { personCommand } from '../../../../infra/admin/person-command.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -206,6 +207,12 @@ describe('an erasure under a legal hold', () => {
     expect(holds.refusals.map(({ data, metadata }) => [data['code'], metadata['org_id']])).to.deep.equal([
       ['legal_hold', world.orgId],
     ]);
+    let asked = 0;
+    const approvalsOf = () =>
+      ++asked === 1 ? Promise.resolve([]) : Promise.reject(new GatewayError('index_building', 'Not yet.'));
+    const behind = { ...world.ports, trails: { ...world.ports.trails, approvalsOf } };
+    const refused = await rejection(personCommand(behind, { verb: 'erase', ...given }));
+    expect(refused, 'the read models fell behind').to.include({ code: 'legal_hold' });
     await release(id);
     expect(await personCommand(world.ports, { verb: 'erase', ...given })).to.include('is erased');
   });

@@ -5,6 +5,7 @@ import {
   listErasures,
   settleErasure,
 } from '../../../../commands/organisation/erase-account.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { deleteAgent, updateAgent } from '../../../../commands/organisation/manage-agents.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
@@ -93,6 +94,22 @@ describe('the own account', () => {
     await expectNothingOpens(ann);
     const again = await world.member('member', 'ann@example.net');
     expect(again).not.to.equal(ann);
+  });
+
+  it('is accepted once it has begun, although the approvals of now are not known yet', async () => {
+    const ann = await world.member('member', 'ann@example.net');
+    const { trails, events, directory } = world.ports;
+    const head = await events.headPosition();
+    const approvalsOf: typeof trails.approvalsOf = async (principalIds) => {
+      if ((await events.headPosition()) > head) throw new GatewayError('index_building', 'Not yet.');
+      return await trails.approvalsOf(principalIds);
+    };
+    const behind = { ...world.ports, trails: { ...trails, approvalsOf } };
+    const position = await eraseAccount(behind, systemAuthor(world.ports, null), ann);
+    expect(position).to.equal((await events.readLast(`account-${ann}`))?.position);
+    expect(directory.state.people.get(ann)?.isBeingErased).to.equal(true);
+    await settleErasure(world.ports, ann);
+    expect(directory.state.people.has(ann)).to.equal(false);
   });
 
   /** Every text in the log that was sealed for the person. */
