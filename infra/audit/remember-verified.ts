@@ -1,7 +1,7 @@
 /** What a verification found of each trail, remembered for callers and operators. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { BrokenReason } from '../../commands/audit/seal-events.ts';
-import type { VerifiedLog } from './verify-log.ts';
+import type { Difference, VerifiedLog } from './verify-log.ts';
 
 /**
  * Replaces what was remembered of these trails, except for a finding that another verification remembered since this one began:
@@ -28,10 +28,10 @@ export async function rememberVerified(sql: Sql, { began, trails }: VerifiedLog)
 }
 
 /** What the last verification found of the log in this epoch; null for a read model, which may be mended since. */
-export async function foundIn(sql: Sql, trail: string, epoch: number): Promise<BrokenReason | null> {
-  const [row] = await sql.query<{ reason: BrokenReason }>(
-    `select reason from vault.audit_verified where trail = $1 and epoch = $2 and reason <> 'read_model'`,
+export async function foundIn(sql: Sql, trail: string, epoch: number): Promise<Difference | null> {
+  const [row] = await sql.query<{ size: string; reason: BrokenReason }>(
+    `select failed_size as size, reason from vault.audit_verified where trail = $1 and epoch = $2 and reason <> 'read_model'`,
     [trail, epoch],
   );
-  return row?.reason ?? null;
+  return row ? { size: Number(row.size), reason: row.reason } : null;
 }

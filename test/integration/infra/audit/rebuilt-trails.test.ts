@@ -46,6 +46,8 @@ describe('what a rebuild of the audit trail finds', function () {
     await world.seal();
     expect(await world.sizes()).to.deep.equal(before.slice(1));
     expect((await world.told()).at(-1)).to.equal('AuditSealBroken note_missing');
+    const [line] = (await world.rig.events.readStream(`auditSeal-${ORG}`)).slice(-1);
+    expect(line?.data['size'], 'the checkpoint that is missing').to.equal(before[0]);
     await world.sealer().newEpoch('We looked into it.');
     await world.seal();
     expect((await world.told()).at(-1)).to.equal('AuditCheckpointSealed');
