@@ -25,7 +25,7 @@ import { GatewayError } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import type { Position } from '../values/position.ts';
 import { endConnections } from '../oauth/connections.ts';
-import { agentsLastOwnedBy, lossOfAccount } from './account-loss.ts';
+import { agentsLastOwnedBy, assertAgentsKnown, lossOfAccount } from './account-loss.ts';
 import { agent, deleteLeftAgent } from './agent.ts';
 import { organisation, type OrganisationState, removeMember } from './organisation.ts';
 import { forgetToken, token } from './token.ts';
@@ -57,7 +57,7 @@ export async function eraseAccount(
   userId: string,
 ): Promise<Position | null> {
   assertNotHeld(ports.directory, await lossOfAccount(ports, userId));
-  await assertReadable(ports, userId);
+  await assertAgentsKnown(ports, userId);
   const held = allMembershipsOf(ports.directory.state, userId);
   const lastOf = [];
   for (const member of held) if (await isLastOwner(ports, member)) lastOf.push(member.orgId);
@@ -176,11 +176,6 @@ function lastOwner({ directory: { state } }: ErasurePorts, orgIds: readonly stri
     `The account is the last owner of ${names}: make another member an owner first, or delete the organisation.`,
     { details: { organisations } },
   );
-}
-
-/** Whose agent it is must be known: its key goes with the person, or stays. Throws for an event that cannot be read. */
-async function assertReadable(ports: ErasurePorts, userId: string): Promise<void> {
-  for (const { id } of agentsLastOwnedBy(ports, userId)) await loadAggregate(ports.events, agent, id);
 }
 
 /** Tokens and sessions, in every organisation. They count no longer since the erasure began. */

@@ -160,7 +160,7 @@ describe('the own account', () => {
     await world.ports.directory.waitFor(position);
     for (const userId of [ann, bea]) {
       const erasure = eraseAccount(world.ports, systemAuthor(world.ports, null), userId);
-      expect(await rejection(erasure)).to.be.an('error');
+      expect(await rejection(erasure)).to.include({ code: 'index_building' });
       expect(await world.ports.personal.isErased(userId)).to.equal(false);
     }
     expect(world.gateway.events.all.filter(({ type }) => type === 'AccountErasureStarted')).to.deep.equal([]);
