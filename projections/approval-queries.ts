@@ -1,11 +1,13 @@
 /** Reading `read.approval`. Organisation, visibility and status are conditions of the query. */
+import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { PartInApproval } from '../commands/ports/trails.ts';
 import type { ApprovalRecord } from '../commands/operations/approval-record.ts';
 import type { ApprovalStatus } from '../commands/operations/approval-state.ts';
 import { type ApprovalRow, recordOfRow } from './approval-rows.ts';
-import { APPROVER_LANE, OPEN } from './approvals.ts';
+import { APPROVER_LANE, approvals, OPEN } from './approvals.ts';
+import { checkpointKey, tableName } from './projection.ts';
 
 /** As `statusAt` of the write side; `now` is SQL for the moment in question. */
 export const statusAt = (now: string): string =>
@@ -162,14 +164,28 @@ export async function mayDecide(
   return rows.length > 0;
 }
 
-/** The approvals that one of these people and agents requested, voted on or cancelled. */
+/** Events without which an approval, or somebody who took part in it, is missing. */
+const NAMING: readonly AnyEvent['type'][] = [
+  'OperationSubmitted',
+  'OperationDecided',
+  'ApprovalRequested',
+  'ApprovalVoteCast',
+  'ApprovalCancelled',
+];
+
+/**
+ * The approvals that one of these people and agents requested, voted on or cancelled, from the table of this version; null while
+ * a parked event may name others.
+ */
 export async function listApprovalsOf(
   sql: Sql,
   principalIds: readonly string[],
-): Promise<readonly PartInApproval[]> {
-  const rows = await sql.query<{ id: string; mailbox_id: string; draft_id: string | null }>(
-    'select id, mailbox_id, draft_id from read.approval where took_part && $1::text[]',
-    [principalIds],
+): Promise<readonly PartInApproval[] | null> {
+  const [row] = await sql.query<{ approvals: readonly PartInApproval[]; is_complete: boolean }>(
+    `select coalesce((select json_agg(json_build_object('id', id, 'mailboxId', mailbox_id, 'draftId', draft_id))
+         from ${tableName('approval', approvals)} where took_part && $1::text[]), '[]') as approvals,
+       not exists (select from work.parked_event where projection = $2 and type = any($3::text[])) as is_complete`,
+    [principalIds, checkpointKey(approvals), NAMING],
   );
-  return rows.map(({ id, mailbox_id, draft_id }) => ({ id, mailboxId: mailbox_id, draftId: draft_id }));
+  return row?.is_complete === true ? row.approvals : null;
 }

@@ -25,7 +25,7 @@ import { GatewayError } from '../values/errors.ts';
 import { uuidV5 } from '../values/ids.ts';
 import type { Position } from '../values/position.ts';
 import { endConnections } from '../oauth/connections.ts';
-import { agentsLastOwnedBy, lossOfAccount } from './account-loss.ts';
+import { agentsLastOwnedBy, assertAgentsKnown, lossOfAccount } from './account-loss.ts';
 import { agent, deleteLeftAgent } from './agent.ts';
 import { organisation, type OrganisationState, removeMember } from './organisation.ts';
 import { forgetToken, token } from './token.ts';
@@ -46,7 +46,8 @@ export type ErasurePorts = Pick<
 >;
 
 /**
- * Resolves when the account is erased, or when another process erases it just now. Throws `last_owner` with the organisations
+ * Resolves when the account is erased, or when another process erases it: just now, or with its next sweep where the read models
+ * are behind. Throws `last_owner` with the organisations
  * that would have no owner; then the account stays, without the memberships that had ended already. Throws `legal_hold`; an
  * erasure that had begun waits then.
  */
@@ -56,7 +57,7 @@ export async function eraseAccount(
   userId: string,
 ): Promise<Position | null> {
   assertNotHeld(ports.directory, await lossOfAccount(ports, userId));
-  await assertReadable(ports, userId);
+  await assertAgentsKnown(ports, userId);
   const held = allMembershipsOf(ports.directory.state, userId);
   const lastOf = [];
   for (const member of held) if (await isLastOwner(ports, member)) lastOf.push(member.orgId);
@@ -68,8 +69,14 @@ export async function eraseAccount(
     decide: (state) => startErasure(state, orgIds),
   });
   if (position !== null) await ports.directory.waitFor(position);
-  const ended = await resumeErasure(ports, author, userId);
-  return ended ?? position;
+  try {
+    const ended = await resumeErasure(ports, author, userId);
+    return ended ?? position;
+  } catch (error) {
+    // It has begun, and a process that follows the log goes on with it.
+    if (error instanceof GatewayError && error.code === 'index_building') return position;
+    throw error;
+  }
 }
 
 /** Accounts whose erasure began and has not ended. */
@@ -96,18 +103,20 @@ async function resumeErasure(ports: ErasurePorts, author: Author, userId: string
   const lease = await holdLease(ports.leases, `erasure-${userId}`);
   if (lease === null) return null;
   try {
-    const { state } = await loadAggregate(ports.events, account, userId);
+    const { state, position } = await loadAggregate(ports.events, account, userId);
     if (state.status !== 'being_erased') return null;
     // The key is the last to go: once it is gone, a hold keeps nothing, and the trails are still to be told.
     if (!(await ports.personal.isErased(userId))) {
-      const loss = await lossOfAccount(ports, userId);
-      assertNotHeld(ports.directory, loss);
-      await leaveAll(ports, author, userId);
-      await endCredentials(ports, author, userId);
-      const assertFree = (): void => {
+      // From then on no process lets a new request of the person in.
+      if (position !== null) await ports.directory.waitForAll(position);
+      const assertFree = async (): Promise<void> => {
+        const loss = await lossOfAccount(ports, userId);
         lease.assertHeld();
         assertNotHeld(ports.directory, loss);
       };
+      await assertFree();
+      await leaveAll(ports, author, userId);
+      await endCredentials(ports, author, userId);
       await forgetAgents(ports, author, { userId, assertFree });
       await forgetPerson(ports, author, { userId, assertFree });
     }
@@ -169,11 +178,6 @@ function lastOwner({ directory: { state } }: ErasurePorts, orgIds: readonly stri
   );
 }
 
-/** Whose agent it is must be known: its key goes with the person, or stays. Throws for an event that cannot be read. */
-async function assertReadable(ports: ErasurePorts, userId: string): Promise<void> {
-  for (const { id } of agentsLastOwnedBy(ports, userId)) await loadAggregate(ports.events, agent, id);
-}
-
 /** Tokens and sessions, in every organisation. They count no longer since the erasure began. */
 async function endCredentials(ports: ErasurePorts, author: Author, userId: string): Promise<void> {
   const { state } = ports.directory;
@@ -189,8 +193,8 @@ async function endCredentials(ports: ErasurePorts, author: Author, userId: strin
 
 interface Forgotten {
   readonly userId: string;
-  /** Throws once another process may erase, or a hold forbids it. */
-  readonly assertFree: () => void;
+  /** Throws once another process may erase, or a hold forbids it: what the person had begun before may end meanwhile. */
+  readonly assertFree: () => Promise<void>;
 }
 
 /**
@@ -210,7 +214,7 @@ async function forgetAgents(
       decide: (found) => deleteLeftAgent(found, userId),
     });
     if (state.ownerId !== userId) continue;
-    assertFree();
+    await assertFree();
     await ports.personal.erase(id);
     await recordKeyErasure(ports, within, { ownerId: id, basis: 'account_erased', orgIds: [orgId] });
   }
@@ -222,7 +226,7 @@ async function forgetPerson(
   author: Author,
   { userId, assertFree }: Forgotten,
 ): Promise<void> {
-  assertFree();
+  await assertFree();
   const email = ports.directory.state.people.get(userId)?.email ?? '';
   // It cannot be read any longer after an interruption between the last two steps; then it was released and told before.
   if (email !== '') {
@@ -240,7 +244,7 @@ async function forgetPerson(
     () => ports.personal.erase(userId),
   ];
   for (const step of steps) {
-    assertFree();
+    await assertFree();
     await step();
   }
 }

@@ -60,18 +60,26 @@ async function erase(ports: PersonPorts & ErasingPorts, { email }: PersonArgumen
   try {
     await eraseAccount(ports, adminAuthor(ports, null), userId);
   } catch (error) {
-    if (error instanceof GatewayError && error.code === 'legal_hold') throw await refused(ports, userId);
-    throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    if (error.code === 'legal_hold') throw await refused(ports, userId, error);
+    if (error.code !== 'index_building' || !isBegun(ports, userId)) throw error;
   }
-  return `The account of ${email} is erased; the trail names it ${userId}.`;
+  return isBegun(ports, userId)
+    ? `The erasure of the account of ${email} has begun; a running gateway finishes it.`
+    : `The account of ${email} is erased; the trail names it ${userId}.`;
 }
 
-/** Recorded in the organisation of each hold. */
-async function refused(ports: ErasingPorts, userId: string): Promise<Error> {
-  const holds = holdsAgainst(ports.directory.state, await lossOfAccount(ports, userId));
+const isBegun = ({ directory }: ErasingPorts, userId: string): boolean =>
+  directory.state.people.get(userId)?.isBeingErased === true;
+
+/** Recorded in the organisation of each hold. The refusal itself where the holds cannot be named. */
+async function refused(ports: ErasingPorts, userId: string, refusal: GatewayError): Promise<Error> {
+  const loss = await lossOfAccount(ports, userId).catch(() => null);
+  if (loss === null) return refusal;
+  const holds = holdsAgainst(ports.directory.state, loss);
   for (const { orgId } of holds) {
-    const refusal = { capability: 'delete_me', code: 'legal_hold', mailboxId: null };
-    await recordRefusal(ports, adminAuthor(ports, orgId), refusal);
+    const line = { capability: 'delete_me', code: 'legal_hold', mailboxId: null };
+    await recordRefusal(ports, adminAuthor(ports, orgId), line);
   }
   return new Error(
     `A legal hold keeps ${userId} from being erased: ${holds.map(({ id }) => id).join(', ')}.`,

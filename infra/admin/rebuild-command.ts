@@ -51,10 +51,10 @@ export async function rebuildCommand(
  * differs; the gateway then signs it no more, verifies as soon as it runs, whenever it did last, and tells the log.
  */
 async function verifiedTrails(parts: RebuildParts, signal: AbortSignal): Promise<string> {
-  const trails = await verifyLog(parts, signal);
+  const { began, trails } = await verifyLog(parts, signal);
   const wrong = [...trails].filter(([, { difference }]) => difference !== null);
   if (wrong.length === 0) return `All ${String(trails.size)} trails agree with their checkpoints.`;
-  await rememberVerified(parts.sql, new Map(wrong));
+  await rememberVerified(parts.sql, { began, trails: new Map(wrong) });
   await parts.sql.query(
     `update vault.audit_verification set asked_at = now(), started_at = least(started_at, now() - interval '2 hours')`,
   );

@@ -153,7 +153,7 @@ export class KeyChanges {
     const { sql } = this.#ports;
     const [held] = await this.#memory.trees([trail]);
     const found = await foundIn(sql, trail, watch.epoch);
-    if (held?.signedEpoch !== watch.epoch || (held.broken ?? found) !== null || watch.restored)
+    if (held?.signedEpoch !== watch.epoch || held.broken !== null || found !== null || watch.restored)
       throw new Error(`The trail ${trail} has no checkpoint of this epoch, or is broken: seal it first.`);
     const [last] = await sql.query<{ note: string }>(
       'select note from vault.audit_signed where trail = $1 and epoch = $2 and size = $3',

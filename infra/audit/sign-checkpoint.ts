@@ -10,6 +10,7 @@ import { linesAgree, VERSIONED_TABLES } from './read-trails.ts';
 import { foundIn } from './remember-verified.ts';
 import { publicKeysOf, SealKeyMissing, sealKeys, signNote } from './seal-keys.ts';
 import { type SealMemory, SealOvertaken, type TrailTree, type Watch } from './seal-memory.ts';
+import type { Difference } from './verify-log.ts';
 import { rangeRoot } from '../../projections/audit-tree.ts';
 
 type SignPorts = Pick<Ports, 'sql' | 'events' | 'ids' | 'clock' | 'log'>;
@@ -54,8 +55,8 @@ export class CheckpointSigner {
     const notes: Signed[] = [];
     for (const tree of due) {
       const judged = await this.#judge(watch, tree);
-      if (typeof judged === 'string') trees.push(await this.#refused(tree, judged));
-      else if (judged === null) trees.push({ ...tree, dueAt: null, broken: null });
+      if (judged === null) trees.push({ ...tree, dueAt: null, broken: null });
+      else if ('reason' in judged) trees.push(await this.#refused(tree, judged));
       else {
         notes.push(judged);
         trees.push({
@@ -71,8 +72,8 @@ export class CheckpointSigner {
   }
 
   /** Tells the log before it is stored: nothing is signed meanwhile, and a process that dies between the two finds it again. */
-  async #refused(tree: TrailTree, broken: BrokenReason): Promise<TrailTree> {
-    await this.tellBroken(tree.trail, broken, tree.tree.size);
+  async #refused(tree: TrailTree, { size, reason: broken }: Difference): Promise<TrailTree> {
+    await this.tellBroken(tree.trail, broken, size);
     const { dueAt } = this.stopped(tree, broken);
     return { ...tree, broken, dueAt: broken === 'read_model' ? dueAt : null };
   }
@@ -94,14 +95,21 @@ export class CheckpointSigner {
 
   /**
    * The note, null when the trail is signed at this size, or why the tree may not be signed: no verification found the log
-   * changed in this epoch, and the read model must agree with the tree now, and with the last note at its size.
+   * changed in this epoch, and the tree itself must agree.
    */
-  async #judge(watch: Watch, held: TrailTree): Promise<Signed | BrokenReason | null> {
+  async #judge(watch: Watch, held: TrailTree): Promise<Signed | Difference | null> {
     const { trail, tree, broken } = held;
-    if (broken !== null && broken !== 'read_model') return broken;
-    const { sql } = this.#ports;
-    const found = await foundIn(sql, trail, watch.epoch);
+    if (broken !== null && broken !== 'read_model') return { size: tree.size, reason: broken };
+    const found = await foundIn(this.#ports.sql, trail, watch.epoch);
     if (found !== null) return found;
+    const judged = await this.#compared(watch, held);
+    return typeof judged === 'string' ? { size: tree.size, reason: judged } : judged;
+  }
+
+  /** The read model must agree with the tree now, and with the last note at its size. */
+  async #compared(watch: Watch, held: TrailTree): Promise<Signed | BrokenReason | null> {
+    const { trail, tree, broken } = held;
+    const { sql } = this.#ports;
     if (broken === 'read_model' && !(await linesAgree(sql, trail))) return 'read_model';
     if (!(await this.#hasRoot(trail, tree.size, tree.root()))) return 'read_model';
     if (await this.#differsOutside(watch, held)) return 'anchor_differs';

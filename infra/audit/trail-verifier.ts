@@ -20,9 +20,13 @@ const BROKE_OFF = `ended_at < started_at and not exists (select from work.lease 
 const IS_DUE = `started_at < now() - case when ${BROKE_OFF} then interval '10 minutes'
     when asked_at > started_at then interval '1 hour' else interval '1 day' end`;
 
-/** Requests of before it began are answered by it. */
+/** As text: a date of this process would be rounded. */
+const BEGIN = 'update vault.audit_verification set started_at = now() returning started_at::text as began';
+
+/** Requests of before it began are answered by it. One that began since `$1` ends itself. */
 const END = `update vault.audit_verification
-  set ended_at = now(), asked_at = case when asked_at > started_at then asked_at end`;
+  set ended_at = now(), asked_at = case when asked_at > started_at then asked_at end
+  where started_at <= $1::timestamptz`;
 
 /** Holds while `isDue` does. */
 export const VERIFICATION_PROBE = `exists (select from vault.audit_verification where ${IS_DUE})`;
@@ -50,12 +54,14 @@ export class TrailVerifier {
     if (lease === null) return false;
     try {
       const { sql } = this.#ports;
-      await sql.query('update vault.audit_verification set started_at = now()');
-      const trails = await verifyLog(this.#ports, signal);
+      const [begun] = await sql.query<{ began: string }>(BEGIN);
+      const verified = await verifyLog(this.#ports, signal);
       lease.assertHeld();
-      await this.#tell(trails);
-      await rememberVerified(sql, trails);
-      await sql.query(END);
+      await this.#tell(verified.trails);
+      lease.assertHeld();
+      await rememberVerified(sql, verified);
+      lease.assertHeld();
+      await sql.query(END, [begun?.began]);
       return true;
     } finally {
       await lease.release();

@@ -31,6 +31,13 @@ export interface VerifiedTrail {
   readonly difference: Difference | null;
 }
 
+export interface VerifiedLog {
+  /** When the verification began, by the clock of the database. */
+  readonly began: Date;
+  /** The trails of the log, by name. */
+  readonly trails: ReadonlyMap<string, VerifiedTrail>;
+}
+
 interface SignedSize {
   readonly trail: string;
   readonly size: number;
@@ -43,15 +50,11 @@ interface Signed {
   readonly before: Date;
 }
 
-/** The trails of the log, by name. Throws the signal's reason when it aborts, or `store_unavailable`. */
-export async function verifyLog(
-  ports: VerifyPorts,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, VerifiedTrail>> {
-  return await new Verification(ports, await signedBy(ports.sql), await auditPosition(ports.sql)).run(
-    await ports.events.headPosition(),
-    signal,
-  );
+/** Throws the signal's reason when it aborts, or `store_unavailable`. */
+export async function verifyLog(ports: VerifyPorts, signal: AbortSignal): Promise<VerifiedLog> {
+  const signed = await signedBy(ports.sql);
+  const verification = new Verification(ports, signed, await auditPosition(ports.sql));
+  return { began: signed.before, trails: await verification.run(await ports.events.headPosition(), signal) };
 }
 
 async function signedBy(sql: Sql): Promise<Signed> {

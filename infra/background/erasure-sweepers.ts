@@ -39,8 +39,13 @@ export const byErasures = (ports: Ports): readonly Sweeper[] => [
     atOnce: 2,
     pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
     find: async () => {
-      const begun = await Promise.all(listErasures(ports).map(({ id }) => lossOfAccount(ports, id)));
-      return begun.filter((loss) => !waitsForRelease(ports, loss));
+      const due = [];
+      // One after the other: the first waits for the read model, and the others find it there.
+      for (const { id } of listErasures(ports)) {
+        const loss = await lossOfAccount(ports, id);
+        if (!waitsForRelease(ports, loss)) due.push(loss);
+      }
+      return due;
     },
     keyOf: ({ userId }) => userId,
     settle: async (loss) => {

@@ -10,6 +10,7 @@ import { lowest, readCheckpoints } from './checkpoints.ts';
 
 const WITHIN_MS = 5_000;
 const ASK_AGAIN_MS = 50;
+const MINUTE_MS = 60_000;
 
 type TrailPorts = Pick<Ports, 'sql' | 'events' | 'clock'>;
 
@@ -18,7 +19,7 @@ export const createTrails = (ports: TrailPorts): Trails => ({
   approvalsOf: (principalIds) => approvalsOf(ports, principalIds),
 });
 
-/** From a read model that has everything of now, also in a process without a projector. */
+/** From a read model that has everything of now and left nothing out, also in a process without a projector. */
 async function approvalsOf(
   { sql, events, clock }: TrailPorts,
   principalIds: readonly string[],
@@ -27,10 +28,17 @@ async function approvalsOf(
   const until = clock.elapsedMs() + WITHIN_MS;
   while (lowest((await readCheckpoints(sql, [checkpointKey(approvals)])).values()) < head) {
     if (clock.elapsedMs() >= until)
-      throw new GatewayError('index_building', 'Not all approvals of the account are known yet; try again.', {
-        retryAfterSeconds: WITHIN_MS / 1_000,
-      });
+      throw notKnown('Not all approvals of the account are known yet; try again.', WITHIN_MS);
     await clock.sleep(ASK_AGAIN_MS);
   }
-  return await listApprovalsOf(sql, principalIds);
+  const found = await listApprovalsOf(sql, principalIds);
+  if (found === null)
+    throw notKnown(
+      'An event of an approval could not be read: the operator must repair it first.',
+      MINUTE_MS,
+    );
+  return found;
 }
+
+const notKnown = (why: string, againMs: number): GatewayError =>
+  new GatewayError('index_building', why, { retryAfterSeconds: againMs / 1_000 });

@@ -64,7 +64,7 @@ describe('the sealer', () => {
     );
   const typesIn = async (trail = ORG): Promise<readonly string[]> =>
     (await rig.events.readStream(`auditSeal-${trail}`)).map(({ type }) => type);
-  const verified = async () => await verifyLog(rig, new AbortController().signal);
+  const verified = async () => (await verifyLog(rig, new AbortController().signal)).trails;
 
   beforeEach(async () => {
     rig = await openRig();

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
 import { TrailVerifier } from '../../../../infra/audit/trail-verifier.ts';
 import { getVerification, verifyAudit } from '../../../../read-api/audit/verification-routes.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
@@ -250,6 +251,35 @@ describe('the verification of all trails', () => {
     expect(await verifier.isDue()).to.equal(true);
     await world.verify();
     expect(await requestedAt()).to.equal(null);
+  });
+
+  /** What happens while it tells the log; resolves to what it left in the database. */
+  const disturbed = async (happens: () => unknown) => {
+    const { sql } = world.rig;
+    await sql.query('delete from vault.audit_signed');
+    const meanwhile = { stop: () => Promise.resolve(happens()).then(() => undefined) };
+    const verification = new TrailVerifier(world.ports, meanwhile).verify(new AbortController().signal);
+    const error = await verification.then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    const [left] = await sql.query<{ has_ended: boolean; trails: number }>(
+      `select ended_at >= started_at as has_ended, (select count(*)::int from vault.audit_verified) as trails
+         from vault.audit_verification`,
+    );
+    return { error, ...left };
+  };
+
+  it('remembers nothing when another process has its lease by then', async () => {
+    const left = await disturbed(() => world.leases.release('audit-verifier'));
+    expect(left.error).to.be.instanceOf(LeaseLost);
+    expect(left).to.include({ has_ended: false, trails: 0 });
+  });
+
+  it('does not end one that began since', async () => {
+    const { sql } = world.rig;
+    const left = await disturbed(() => sql.query('update vault.audit_verification set started_at = now()'));
+    expect(left).to.include({ error: null, has_ended: false, trails: 1 });
   });
 
   it('runs in one process at a time', async () => {

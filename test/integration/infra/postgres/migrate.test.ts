@@ -102,4 +102,22 @@ describe('migrate', function () {
     const applied = await migrate({ url: database.url });
     expect(applied.slice(0, 3)).to.deep.equal(['0001-event-log.sql', '0002-vault.sql', '0003-work.sql']);
   });
+
+  it('gives a finding of before the present epoch where it is why its trail is stopped', async () => {
+    await migrate({ url: database.url, upTo: '0029-audit-verifications.sql' });
+    await scalar(`
+      with watch as (
+        insert into vault.audit_watch (version, name, epoch, position, events, mac) values (1, 'a', 2, 9, 9, '')
+      ), tree as (
+        insert into vault.audit_tree (trail, size, frontier, broken, mac)
+        values ('org_same', 3, '', 'root_differs', ''), ('org_other', 3, '', 'key_missing', ''), ('org_well', 3, '', null, '')
+        returning trail
+      )
+      insert into vault.audit_verified (trail, size, verified_at, failed_size, reason)
+      select trail, 3, now(), 3, 'root_differs' from tree`);
+    await migrate({ url: database.url });
+    expect(
+      await scalar('select json_object_agg(trail, epoch) as value from vault.audit_verified'),
+    ).to.deep.equal({ org_same: 2, org_other: 0, org_well: 0 });
+  });
 });

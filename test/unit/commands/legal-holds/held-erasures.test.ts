@@ -17,6 +17,7 @@ import { eraseAccount, settleErasure } from '../../../../commands/organisation/e
 import { deleteMe } from '../../../../commands/organisation/own-account.ts';
 import { personCommand } from '../../../../infra/admin/person-command.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -132,6 +133,31 @@ describe('a legal hold on an approval or its mailbox', () => {
     expect(await holds.sweep('account-erasures')).to.deep.equal([ann]);
     expect(world.state.people.has(ann)).to.equal(false);
   });
+
+  for (const [when, of, step] of [
+    ['until no process lets a request of theirs in', 'directory', 'waitForAll'],
+    ['until the end of the key', 'devices', 'forget'],
+  ] as const)
+    it(`has an erasure wait for what the person began before and ends ${when} ${verifies('contract:12:hold-erasures')}`, async () => {
+      const holds = await HoldWorld.open();
+      const { world } = holds;
+      const mailboxId = await world.mailbox();
+      const ann = await world.member('member');
+      const { id } = await holds.place([{ type: 'mailbox', id: mailboxId }]);
+      const port = world.ports[of] as unknown as Record<string, (given: unknown) => Promise<void>>;
+      const before = port[step]?.bind(port);
+      port[step] = async (given) => {
+        await askedFor(world.gateway.events, NAME, { requester: ann, orgId: world.orgId, mailboxId });
+        await before?.(given);
+      };
+      const erasure = eraseAccount(world.ports, systemAuthor(world.ports, null), ann);
+      expect(await rejection(erasure)).to.include({ code: 'legal_hold' });
+      expect(await world.ports.personal.isErased(ann)).to.equal(false);
+      if (of === 'directory')
+        expect(holds.typesOf(`organisation-${world.orgId}`)).not.to.include('MemberRemoved');
+      await holds.sweep('account-erasures');
+      expect(world.state.legalHolds.get(id)?.postponed).to.deep.equal([ann]);
+    });
 });
 
 describe('an erasure under a legal hold', () => {
@@ -181,6 +207,12 @@ describe('an erasure under a legal hold', () => {
     expect(holds.refusals.map(({ data, metadata }) => [data['code'], metadata['org_id']])).to.deep.equal([
       ['legal_hold', world.orgId],
     ]);
+    let asked = 0;
+    const approvalsOf = () =>
+      ++asked === 1 ? Promise.resolve([]) : Promise.reject(new GatewayError('index_building', 'Not yet.'));
+    const behind = { ...world.ports, trails: { ...world.ports.trails, approvalsOf } };
+    const refused = await rejection(personCommand(behind, { verb: 'erase', ...given }));
+    expect(refused, 'the read models fell behind').to.include({ code: 'legal_hold' });
     await release(id);
     expect(await personCommand(world.ports, { verb: 'erase', ...given })).to.include('is erased');
   });

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { personCommand, type PersonArguments } from '../../../../infra/admin/person-command.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import { settleErasure } from '../../../../commands/organisation/erase-account.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
@@ -76,6 +78,27 @@ describe('admin person', () => {
     expect(await refusal({ ...erase, email: 'owner@example.com' })).to.match(
       /^The account is the last owner of Example \(org_\w+\): make another member an owner first/,
     );
+  });
+
+  it('begins an erasure that a running gateway finishes, when nothing follows the log, also when repeated', async () => {
+    await run(ANN);
+    const { ports } = gateway;
+    const ann = [...ports.directory.state.people.values()].find(({ email }) => email === ANN.email);
+    const userId = ann?.id ?? '';
+    // The read models have all of before, and nothing since.
+    const head = await ports.events.headPosition();
+    const approvalsOf = async () => {
+      if ((await ports.events.headPosition()) > head) throw new GatewayError('index_building', 'Not yet.');
+      return [];
+    };
+    const behind = { ...ports, trails: { ...ports.trails, approvalsOf } };
+    const erase = { ...ANN, verb: 'erase', role: undefined };
+    const begun = 'The erasure of the account of ann@example.com has begun; a running gateway finishes it.';
+    expect(await personCommand(behind, erase)).to.equal(begun);
+    expect(await personCommand(behind, erase), 'again').to.equal(begun);
+    expect(ports.directory.state.people.get(userId)?.isBeingErased).to.equal(true);
+    await settleErasure(ports, userId);
+    expect(ports.directory.state.people.has(userId)).to.equal(false);
   });
 
   it('explains each mistake in a sentence', async () => {
