@@ -94,7 +94,10 @@ const Verification = z.object({
   epoch: z
     .int()
     .describe('The epoch of the next checkpoint. What was found in an earlier one no longer stops it.'),
-  stopped: z.string().nullable().describe('Why nothing is signed in this epoch; null while signing continues.'),
+  stopped: z
+    .string()
+    .nullable()
+    .describe('Why nothing is signed in this epoch; null while signing continues.'),
   requested_at: z.string().nullable().describe('A request that no verification has answered yet.'),
 });
 

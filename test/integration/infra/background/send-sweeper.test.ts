@@ -63,6 +63,9 @@ describe('the send sweeper', () => {
     await home[Symbol.asyncDispose]();
   });
 
+  /** A send without a recorded outcome is left this long to the process that runs it. */
+  const LEFT_FOR_MS = 2_000;
+
   /** A sweeper of a new process, until the test is over. */
   const startWorker = (): void => {
     const { clock, ...ports } = rig.newRun();
@@ -93,6 +96,7 @@ describe('the send sweeper', () => {
     rig.mailbox.add('Sent', await rig.messageId(id));
     await dies(settleSend(dyingUntold(rig.ports), { operationId, orgId: 'org_1' }));
     expect((await rig.draft(id)).status).to.equal('sent');
+    rig.parts.clock.advance(LEFT_FOR_MS);
     startWorker();
     await eventually(async () => (await outcomeOf(operationId)) === 'done');
     expect(await rig.send(id, 'key-1')).to.include({ status: 'completed' });
@@ -104,6 +108,7 @@ describe('the send sweeper', () => {
     const author = sampleAuthor('org_1');
     await dies(resolveSend(dyingUntold(rig.ports), author, operationId, 'not_done'));
     expect((await rig.draft(id)).status).to.equal('send_failed');
+    rig.parts.clock.advance(LEFT_FOR_MS);
     startWorker();
     await eventually(async () => (await outcomeOf(operationId)) === 'failed');
     const all = await events.readAll(null, 100);
