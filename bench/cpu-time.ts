@@ -1,6 +1,6 @@
 /**
- * The CPU time of a process and of all it started, by what they do: it hardly depends on what else the machine does. Linux only. A
- * process that has ended counts nothing, also not what it used before: figures over time hold where all live until their end.
+ * The CPU time of a process and of all it started, by what they do: it hardly depends on what else the machine does. Linux only.
+ * A connection of Postgres may end meanwhile: its time is then that of the process that started it. What else has ended counts nothing.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -13,6 +13,9 @@ const TICKS_PER_SECOND = 100;
 const PARENT = 1;
 const USER = 11;
 const KERNEL = 12;
+/** The same of children that have ended and were waited for. */
+const ENDED_USER = 13;
+const ENDED_KERNEL = 14;
 
 /** The process `gateway`, everything it started, and `others` by their role. */
 export function cpuTimes(gateway: number, others: Readonly<Record<string, number>> = {}): CpuTimes {
@@ -22,7 +25,10 @@ export function cpuTimes(gateway: number, others: Readonly<Record<string, number
     times.set(role, (times.get(role) ?? 0) + seconds);
   };
   for (const pid of parents.keys())
-    if (isBelow(pid, gateway, parents)) add(roleOf(pid, gateway), secondsOf(pid));
+    if (isBelow(pid, gateway, parents)) {
+      const role = roleOf(pid, gateway);
+      add(role, role === 'Postgres' ? secondsWithEnded(pid) : secondsOf(pid));
+    }
   for (const [role, pid] of Object.entries(others)) add(role, secondsOf(pid));
   return times;
 }
@@ -58,11 +64,15 @@ function isBelow(pid: number, top: number, parents: ReadonlyMap<number, number>)
   return false;
 }
 
-/** The user and system time of one process. */
-export const secondsOf = (pid: number): number => {
+const secondsIn = (pid: number, fields: readonly number[]): number => {
   const stat = statOf(pid);
-  return (Number(stat[USER] ?? 0) + Number(stat[KERNEL] ?? 0)) / TICKS_PER_SECOND;
+  return fields.reduce((sum, field) => sum + Number(stat[field] ?? 0), 0) / TICKS_PER_SECOND;
 };
+
+/** The user and system time of one process. */
+export const secondsOf = (pid: number): number => secondsIn(pid, [USER, KERNEL]);
+
+const secondsWithEnded = (pid: number): number => secondsIn(pid, [USER, KERNEL, ENDED_USER, ENDED_KERNEL]);
 
 function roleOf(pid: number, gateway: number): string {
   if (pid === gateway) return 'gateway';

@@ -38,13 +38,7 @@ export const sends: Projection = {
 type FactOf<Type> = Extract<ProjectedEvent['fact'], { readonly type: Type }>;
 
 /** A send that begins in the batch, as far as its row depends on nothing before it. */
-interface BegunSend {
-  readonly operationId: string;
-  readonly draftId: string;
-  readonly mailboxId: string;
-  readonly orgId: string | null;
-  readonly phase: SendPhase;
-  readonly told: boolean;
+interface BegunSend extends Omit<DueSend, 'lastFiledBy'> {
   readonly dueAt: string;
   readonly updatedAt: string;
 }
@@ -217,7 +211,7 @@ export interface DueSend {
 const LOOK_FOR_DAYS = 7;
 
 /** How long others are given first. */
-interface Patience {
+export interface Patience {
   /** The process that sends, from each of its events to the next. */
   readonly leftForMs: number;
   /** The mail server, to file its own copy. */

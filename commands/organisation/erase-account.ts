@@ -47,9 +47,8 @@ export type ErasurePorts = Pick<
 
 /**
  * Resolves when the account is erased, or when another process erases it: just now, or with its next sweep where the read models
- * are behind. Throws `last_owner` with the organisations
- * that would have no owner; then the account stays, without the memberships that had ended already. Throws `legal_hold`; an
- * erasure that had begun waits then.
+ * are behind. Throws `last_owner` with the organisations that would have no owner; then the account stays, without the memberships
+ * that had ended already. Throws `legal_hold`; an erasure that had begun waits then.
  */
 export async function eraseAccount(
   ports: ErasurePorts,

@@ -35,7 +35,7 @@ interface Freeze {
   readonly message?: Promise<PreparedMessage>;
 }
 
-interface PreparedMessage {
+export interface PreparedMessage {
   readonly messageId: string;
   readonly composed: ComposedDraft;
 }

@@ -27,7 +27,7 @@ import {
   freezeForApproval,
   freezeMessage,
   type FrozenMessage,
-  type prepareMessage,
+  type PreparedMessage,
 } from './freeze-draft.ts';
 import { replayFirst, replaySend } from './send-reply.ts';
 import { warningsAtRequest } from './send-warnings.ts';
@@ -42,7 +42,7 @@ export interface AskedSend {
   readonly policy: PolicyDecision;
   readonly terms: ApprovalTerms;
   readonly lease: HeldLease;
-  readonly message: ReturnType<typeof prepareMessage>;
+  readonly message: Promise<PreparedMessage>;
 }
 
 /**

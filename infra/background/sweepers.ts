@@ -21,7 +21,7 @@ import {
   OVERDUE_PROBE,
 } from '../../projections/due-approvals.ts';
 import { listUnsettledOperations, UNSETTLED_PROBE } from '../../projections/operations.ts';
-import { type DueSend, listDueSends, sendProbe } from '../../projections/sends.ts';
+import { type DueSend, listDueSends, type Patience, sendProbe } from '../../projections/sends.ts';
 import { copyProbe, type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
 import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import { departuresSweeper } from './departures-sweeper.ts';
@@ -105,6 +105,8 @@ const byApprovals = (ports: Ports): readonly Sweeper[] => [
   }),
 ];
 
+const patienceOf = ({ server }: Ports): Patience => ({ ...server.sendTimes, leftForMs: LEFT_FOR_MS });
+
 const byOperations = (ports: Ports): readonly Sweeper[] => [
   row({
     name: 'operations',
@@ -125,8 +127,8 @@ const byOperations = (ports: Ports): readonly Sweeper[] => [
     atOnce: 16,
     ofOneMailbox: 2,
     pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
-    probe: sendProbe({ ...ports.server.sendTimes, leftForMs: LEFT_FOR_MS }),
-    find: (room) => listDueSends(ports.sql, { ...room, ...ports.server.sendTimes, leftForMs: LEFT_FOR_MS }),
+    probe: sendProbe(patienceOf(ports)),
+    find: (room) => listDueSends(ports.sql, { ...room, ...patienceOf(ports) }),
     keyOf: operationIdOf,
     mailboxOf: mailboxIdOf,
     settle: (send) => resumeSend(ports, send),

@@ -15,28 +15,25 @@ export interface McpCallsOptions {
 
 export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
   readonly #sql: Sql;
-  /**
-   * In the order of their beginning. A list, because a `Map` that has an entry for each request is copied again and again,
-   * and what its former copies held is kept until the next full collection.
-   */
-  readonly #open: NamedCall[] = [];
+  readonly #open = new Map<string, RunningCall>();
   readonly #ending = new AbortController();
   readonly #listening: Promise<void>;
 
   constructor({ sql, ...options }: McpCallsOptions) {
     this.#sql = sql;
     const onNotification = (told: string): void => {
-      for (const { name } of [...this.#open]) if (hashOf(name) === told) this.#cancel(name);
+      for (const name of this.#open.keys()) if (hashOf(name) === told) this.#cancel(name);
     };
     this.#listening = listen({ ...options, channel: CHANNEL, onNotification }, this.#ending.signal);
   }
 
   open(call: CallName): OpenCall {
-    const opened = new NamedCall(nameOf(call), (ended) => {
-      const at = this.#open.lastIndexOf(ended);
-      if (at >= 0) this.#open.splice(at, 1);
+    const name = nameOf(call);
+    const opened = new RunningCall(() => {
+      // A client that reused the id has another call under it by now.
+      if (this.#open.get(name) === opened) this.#open.delete(name);
     });
-    this.#open.push(opened);
+    this.#open.set(name, opened);
     return opened;
   }
 
@@ -50,22 +47,20 @@ export class PostgresMcpCalls implements McpCalls, AsyncDisposable {
     await this.#listening;
   }
 
-  /** False when no call here has the name. A client that reused an id means its newest call. */
+  /** False when no call here has the name. */
   #cancel(name: string): boolean {
-    const call = this.#open.findLast((one) => one.name === name);
+    const call = this.#open.get(name);
     call?.cancel();
     return call !== undefined;
   }
 }
 
-class NamedCall implements OpenCall {
-  readonly name: string;
-  readonly #end: (call: NamedCall) => void;
+class RunningCall implements OpenCall {
+  readonly #end: () => void;
   readonly #listeners: (() => void)[] = [];
   #isCancelled = false;
 
-  constructor(name: string, end: (call: NamedCall) => void) {
-    this.name = name;
+  constructor(end: () => void) {
     this.#end = end;
   }
 
@@ -80,7 +75,7 @@ class NamedCall implements OpenCall {
   }
 
   [Symbol.dispose](): void {
-    this.#end(this);
+    this.#end();
   }
 }
 

@@ -28,6 +28,20 @@ function beforeDraft(ports: Ports, draftId: string, work: () => Promise<unknown>
   };
 }
 
+/** Runs the work before the first lease is taken. */
+function beforeLease(ports: Ports, work: () => Promise<unknown>): Ports {
+  const { leases } = ports;
+  let isFirst = true;
+  const acquire: Ports['leases']['acquire'] = async (name) => {
+    if (isFirst) {
+      isFirst = false;
+      await work();
+    }
+    return await leases.acquire(name);
+  };
+  return { ...ports, leases: { ...leases, acquire } };
+}
+
 describe('a repeat of a key that the first request overtakes while the repeat reads', () => {
   it('replays the send', async () => {
     const rig = new SendRig();
@@ -44,6 +58,17 @@ describe('a repeat of a key that the first request overtakes while the repeat re
     const rig = new ApprovedSendRig();
     const id = await rig.startDraft();
     const ports = beforeDraft(rig.ports, id, () => rig.ask(id, KEY));
+    expect(await rig.ask(id, KEY, ports)).to.deep.include({
+      status: 'awaiting_approval',
+      original_status: 'awaiting_approval',
+    });
+    expect(await rig.typesOf(`draft-${id}`)).to.deep.equal(['DraftStarted', 'DraftFrozen']);
+  });
+
+  it('replays the request for an approval also where the first one comes after the reads', async () => {
+    const rig = new ApprovedSendRig();
+    const id = await rig.startDraft();
+    const ports = beforeLease(rig.ports, () => rig.ask(id, KEY));
     expect(await rig.ask(id, KEY, ports)).to.deep.include({
       status: 'awaiting_approval',
       original_status: 'awaiting_approval',
