@@ -16,14 +16,17 @@ export type FolderList = Awaited<ReturnType<typeof listStatuses>>;
 export class FolderRounds {
   readonly #sync: MailboxSync;
   readonly #author: Author;
+  readonly #onReplaced: () => void;
   /** The status of a folder when it was last polled: a server with wrong counts is not polled forever. */
   readonly #polled = new Map<number, string>();
   /** Digest of the list that the directory has. */
   #digest: string | null = null;
 
-  constructor(sync: MailboxSync, author: Author) {
+  /** `onReplaced`: a folder's UIDVALIDITY changed. A server may go on with the former one where it is open (Dovecot does). */
+  constructor(sync: MailboxSync, author: Author, onReplaced: () => void) {
     this.#sync = sync;
     this.#author = author;
+    this.#onReplaced = onReplaced;
   }
 
   /** The folders that can hold messages, INBOX first. */
@@ -69,6 +72,7 @@ export class FolderRounds {
       );
       const isNews = status && isBehind(mirror, status) && this.#polled.get(folder.number) !== said;
       if (!isNews && !invalidated.has(folder.number) && mirror !== null) continue;
+      if (status && mirror && mirror.uidValidity !== status.uidValidity) this.#onReplaced();
       this.#polled.set(folder.number, said);
       changed.push(folder);
     }

@@ -25,7 +25,7 @@ import type { Life, WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkerOptions {
   readonly ports: Ports;
-  readonly gateway: Pick<ImapGateway, 'openWatch' | 'withConnection'>;
+  readonly gateway: Pick<ImapGateway, 'openWatch' | 'withConnection' | 'doubtFolders'>;
   readonly index: MailIndex;
   readonly times: SyncTimes;
   readonly heartbeat: Pick<WorkerHeartbeat, 'life'>;
@@ -106,7 +106,9 @@ export class MailboxWorker {
       lease = connected.lease;
       if (this.#ending.signal.aborted) return;
       this.#sync.readAgain();
-      const rounds = new FolderRounds(this.#sync, systemAuthor(this.#options.ports, connected.orgId));
+      const rounds = new FolderRounds(this.#sync, systemAuthor(this.#options.ports, connected.orgId), () => {
+        this.#options.gateway.doubtFolders(this.#lease.mailboxId);
+      });
       await rounds.begin(connected.list);
       await replayFeedTail(this.#sync, lease.connection, rounds.folders, this.#lease.currentAt);
       background = this.#backgroundFor(rounds);

@@ -174,6 +174,11 @@ export class ConnectionPool {
     this.#slots.end();
   }
 
+  /** Each connection opens its folder again before it is next used: the server keeps what was removed open as it was. */
+  doubtFolders(): void {
+    for (const connection of this.#counted) connection.doubtFolder();
+  }
+
   #lease(lane: Priority, first: ImapConnection, { user, usedBy }: Record<'user' | 'usedBy', User>): Lease {
     const slots = this.#slots;
     let connection = first;

@@ -176,8 +176,9 @@ export class ImapConnection {
       const stays = isOpen && (mode === 'read' || current.readOnly !== true);
       if (stays) await client.noop();
       if (!stays || !(await this.#isAsOpened(client, current))) {
-        await client.mailboxOpen(path, { readOnly: mode === 'read' });
+        // A doubt that comes while the server answers is newer than what it opened.
         this.#isFolderDoubted = false;
+        await client.mailboxOpen(path, { readOnly: mode === 'read' });
       }
       return this.#folder(client.mailbox === false ? null : client.mailbox);
     });
@@ -205,7 +206,8 @@ export class ImapConnection {
     const { mailbox } = this.#client;
     const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
     // Without CONDSTORE it may be another folder by now (`#isAsOpened`).
-    return isOpen && this.capabilities.condstore && this.isUsable ? this.#folder(mailbox) : null;
+    const isCertain = this.capabilities.condstore && !this.#isFolderDoubted;
+    return isOpen && isCertain && this.isUsable ? this.#folder(mailbox) : null;
   }
 
   /** Null when no folder is open. */

@@ -170,6 +170,11 @@ export class ImapGateway implements MailPort {
     return await this.#pool(mailboxId).watch(options);
   }
 
+  /** A folder of the mailbox was replaced by another of the same name (its UIDVALIDITY changed): connections open it again. */
+  doubtFolders(mailboxId: string): void {
+    this.#pools.get(mailboxId)?.doubtFolders();
+  }
+
   testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
     return testImap(settings, login, this.#login);
   }

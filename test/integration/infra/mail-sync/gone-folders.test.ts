@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { MailSession } from '../../../../commands/ports/mail-port.ts';
 import type { MessageRef } from '../../../../commands/mail/message.ts';
 import { FolderGone } from '../../../../infra/mail/open-folder.ts';
+import { BARE, requireTestDovecot } from '../../../support/servers/dovecot.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { COURIER_LIKE, CYRUS_LIKE, type ImapHabits, MODERN } from '../../../support/servers/imap-habits.ts';
 import { plainMessage } from '../../../support/servers/mail-append.ts';
@@ -119,3 +120,38 @@ describe('a folder that another client renames, removes or creates again', funct
     expect(fresh?.ref.uid).to.equal(old.ref.uid);
   });
 });
+
+for (const [name, capability] of [
+  ['all extensions', undefined],
+  ['hardly any extension', BARE],
+] as const) {
+  describe(`a folder that is created anew under its name on a server with ${name}`, function () {
+    this.timeout(60_000);
+
+    it(`is indexed as the new one, also where a connection has the old one open ${verifies('contract:4:uidvalidity')}`, async function () {
+      const dovecot = await requireTestDovecot(this, capability === undefined ? {} : { capability });
+      const rig = await startSyncRig(dovecot.imap(), 'any');
+      try {
+        await rig.client((own) => own.mailboxCreate('Work'));
+        rig.work();
+        const isSame = async (): Promise<boolean> =>
+          rig.entry().state === 'connected' && (await rig.differences()).length === 0;
+        await eventually(isSame, 15_000);
+        await rig.client((own) => own.append('Work', raw('first')));
+        await eventually(isSame, 15_000);
+        // The last time the folder is empty before and after: no count tells them apart.
+        for (const content of [['second'], [], []]) {
+          await rig.client(async (own) => {
+            await own.mailboxDelete('Work');
+            await own.mailboxCreate('Work');
+            for (const each of content) await own.append('Work', raw(each));
+          });
+          await eventually(isSame, 15_000);
+        }
+      } finally {
+        await rig.close();
+        await dovecot.dispose();
+      }
+    });
+  });
+}
