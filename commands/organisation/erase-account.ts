@@ -108,16 +108,21 @@ async function resumeErasure(ports: ErasurePorts, author: Author, userId: string
     if (!(await ports.personal.isErased(userId))) {
       // From then on no process lets a new request of the person in.
       if (position !== null) await ports.directory.waitForAll(position);
-      const assertFree = async (): Promise<void> => {
-        const loss = await lossOfAccount(ports, userId);
+      let loss = await lossOfAccount(ports, userId);
+      const assertFree = (): void => {
         lease.assertHeld();
         assertNotHeld(ports.directory, loss);
       };
-      await assertFree();
+      const eraseKey = async (ownerId: string): Promise<void> => {
+        loss = await lossOfAccount(ports, userId);
+        assertFree();
+        await ports.personal.erase(ownerId);
+      };
+      assertFree();
       await leaveAll(ports, author, userId);
       await endCredentials(ports, author, userId);
-      await forgetAgents(ports, author, { userId, assertFree });
-      await forgetPerson(ports, author, { userId, assertFree });
+      await forgetAgents(ports, author, { userId, eraseKey });
+      await forgetPerson(ports, author, { userId, assertFree, eraseKey });
     }
     return await endAccount(ports, author, userId, state.toldOrgIds);
   } finally {
@@ -192,8 +197,11 @@ async function endCredentials(ports: ErasurePorts, author: Author, userId: strin
 
 interface Forgotten {
   readonly userId: string;
-  /** Throws once another process may erase, or a hold forbids it: what the person had begun before may end meanwhile. */
-  readonly assertFree: () => Promise<void>;
+  /**
+   * Destroys the key of the person or of an agent. Throws as `assertFree`, by the approvals of now: what the person had begun before
+   * may end meanwhile.
+   */
+  readonly eraseKey: (ownerId: string) => Promise<void>;
 }
 
 /**
@@ -204,7 +212,7 @@ interface Forgotten {
 async function forgetAgents(
   ports: ErasurePorts,
   author: Author,
-  { userId, assertFree }: Forgotten,
+  { userId, eraseKey }: Forgotten,
 ): Promise<void> {
   for (const { id, orgId } of agentsLastOwnedBy(ports, userId)) {
     const within = { ...author, orgId };
@@ -213,8 +221,7 @@ async function forgetAgents(
       decide: (found) => deleteLeftAgent(found, userId),
     });
     if (state.ownerId !== userId) continue;
-    await assertFree();
-    await ports.personal.erase(id);
+    await eraseKey(id);
     await recordKeyErasure(ports, within, { ownerId: id, basis: 'account_erased', orgIds: [orgId] });
   }
 }
@@ -223,9 +230,16 @@ async function forgetAgents(
 async function forgetPerson(
   ports: ErasurePorts,
   author: Author,
-  { userId, assertFree }: Forgotten,
+  {
+    userId,
+    assertFree,
+    eraseKey,
+  }: Forgotten & {
+    /** Throws once another process may erase, or a hold forbids it. */
+    readonly assertFree: () => void;
+  },
 ): Promise<void> {
-  await assertFree();
+  assertFree();
   const email = ports.directory.state.people.get(userId)?.email ?? '';
   // It cannot be read any longer after an interruption between the last two steps; then it was released and told before.
   if (email !== '') {
@@ -240,12 +254,12 @@ async function forgetPerson(
     () => ports.links.withdraw(userId),
     () => ports.secrets.erasePassword(userId),
     () => ports.devices.forget(userId),
-    () => ports.personal.erase(userId),
   ];
   for (const step of steps) {
-    await assertFree();
+    assertFree();
     await step();
   }
+  await eraseKey(userId);
 }
 
 /** The account's end comes last: until then the directory lists the erasure, and the sweeper resumes it. */
