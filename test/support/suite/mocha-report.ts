@@ -9,7 +9,13 @@ const Test = z.object({
   fullTitle: z.string(),
   file: z.string().nullish(),
   err: z
-    .object({ message: z.string(), stack: z.string(), actual: z.unknown(), expected: z.unknown() })
+    .object({
+      message: z.string(),
+      stack: z.string(),
+      actual: z.unknown(),
+      expected: z.unknown(),
+      cause: z.object({ message: z.string() }).partial(),
+    })
     .partial(),
 });
 const Report = z.object({
@@ -32,6 +38,7 @@ const place = (file: string | null | undefined): string => (file ? `${relative('
 
 function describeFailure({ fullTitle, file, err }: Test): string {
   const lines = [`${place(file)}${fullTitle}`, err.message ?? 'no message'];
+  if (err.cause?.message !== undefined) lines.push(`caused by ${shorten(err.cause.message)}`);
   if (err.actual !== undefined && err.expected !== undefined) {
     lines.push(`expected ${shorten(err.expected)}`, `actual   ${shorten(err.actual)}`);
   }
