@@ -1,5 +1,6 @@
 /**
- * `npm test [-- [--tests-only] [files…]]`: static checks and every test, one job more at a time than there are processors.
+ * `npm test [-- [--tests-only] [files…]]`: static checks and every test, one job more at a time than there are processors,
+ * and last, alone, the tests that count statements.
  * `npm run test:long`: the tests that have a long form, in that form, one after the other; they may be named too.
  * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure. What failed beside other
  * jobs and passes alone is told as unstable.
@@ -11,7 +12,7 @@ import { ensureDovecot } from './support/servers/ensure-dovecot.ts';
 import { makePostgresFolder } from './support/servers/postgres.ts';
 import { endChildrenOnSignal } from './support/suite/child.ts';
 import { type FinishedJob, type Job, runJobs } from './support/suite/job.ts';
-import { hasLongForm, longJobs, mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
+import { countingJob, hasLongForm, longJobs, mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
 import { takeRunFolder } from './support/suite/run-folder.ts';
 import { judgeAlone, type Judgement, type SecondRun } from './support/suite/second-run.ts';
 import { lintCheck, quickChecks } from './support/suite/static-checks.ts';
@@ -84,7 +85,10 @@ await makePostgresFolder(join(folder, 'postgres'));
 // What is measured is measured alone. Otherwise one more than there are processors: many a test waits for a clock.
 const slots = isLongRun ? 1 : Math.min(4, availableParallelism()) + 1;
 if (isLongRun) process.env['TEST_LONG'] = '1';
-const finished = await runJobs(jobsOf(), slots, printFinished);
 const ranAlone = isLongRun || chosen.length > 0;
+const finished = [
+  ...(await runJobs(jobsOf(), slots, printFinished)),
+  ...(ranAlone ? [] : await runJobs([countingJob()], 1, printFinished)),
+];
 const judged = ranAlone ? { finished, unstable: [] } : await judgeAlone(finished, ALONE);
 process.exitCode = reportAll(judged) === 0 ? 0 : 1;

@@ -14,9 +14,12 @@ const LONG_TIMEOUT_MS = 60 * 60_000;
 /** How long a process may live after its last test before something counts as left open. */
 const LINGER_MS = 20_000;
 
-/** Every test file; `groupTests` combines some in one process. */
+/** They count statements over a time: what a busy machine delays is repeated, and counted again. */
+const COUNTING = 'test/e2e/cost-of-*.test.ts';
+
+/** Every test file but those of `countingJob`; `groupTests` combines some in one process. */
 export function mochaJobs(): readonly Job[] {
-  const files = globSync('test/**/*.test.ts').sort();
+  const files = globSync('test/**/*.test.ts', { exclude: globSync(COUNTING) }).sort();
   return groupTests(files.map(factsOf)).map(({ name, files }) =>
     mochaJob(
       name,
@@ -24,6 +27,9 @@ export function mochaJobs(): readonly Job[] {
     ),
   );
 }
+
+/** The files that count what an operation costs: to be run when nothing else runs. */
+export const countingJob = (): Job => mochaJob('costs, alone', globSync(COUNTING).sort());
 
 /** The files that have a long form, one job each. */
 export function longJobs(): readonly Job[] {
