@@ -66,7 +66,9 @@ function names(envelope: string, key: string): boolean {
 }
 
 /** Returns no row while the mirror of a folder is not complete. */
-const EARLIER = `
+const EARLIER = {
+  name: 'first_contacts',
+  text: `
   select asked.at::int, exists (
     select from unnest($2::int[]) as folder (number) cross join lateral (
       select from mirror.message_text t join mirror.message m on ${SAME_MESSAGE}
@@ -74,7 +76,8 @@ const EARLIER = `
         and m.received_at < asked.received_at limit 1) as earlier) as known
   from unnest($3::text[], $4::bigint[]) with ordinality as asked (sender, received_at, at)
   where (select count(*) = cardinality($2::int[]) from mirror.folder
-    where mailbox_number = $1 and folder_number = any($2::int[]) and indexed_from = 1)`;
+    where mailbox_number = $1 and folder_number = any($2::int[]) and indexed_from = 1)`,
+};
 
 /**
  * Which messages are the first of their sender in these folders, which are all folders of the mailbox (`contract.md` 4,

@@ -149,7 +149,7 @@ function siftedPlaces(ask: PageAsk, parameters: Parameters): string {
     select place.* from (
       select m.folder_number, m.uid, ${valueOf(order)} as value from mirror.message m ${join}
       where ${wanted.join(' and ')}) as place
-    ${ordering(order, 'place')} ${limitOf(ask, parameters)}`;
+    ${ordering(order, 'place')} ${limitOf(ask)}`;
 }
 
 function keysetAfter(after: Keyset, order: Order, parameters: Parameters): string {

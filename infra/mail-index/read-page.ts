@@ -6,6 +6,7 @@ import { newestFirst, type Thread, threadIdsOf, threadsOf } from '../../commands
 import { keyOfText } from './threads.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
+import { NamedShapes } from '../postgres/named-shapes.ts';
 import { type FolderState, type StateRow, statesOf, type WholeMailbox } from './folder-mirror.ts';
 import { wordPatterns } from './filter-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './walk-sql.ts';
@@ -14,6 +15,9 @@ import { messageOfRow, type MessageRow } from './message-row.ts';
 /** Messages read in order before words are looked up in their own index, all folders together. */
 const GLANCE = 2_048;
 const LEAST_GLANCE = 256;
+
+/** The values are parameters, so the texts are as many as there are orders, filters and limits in use. */
+const WALKS = new NamedShapes('page');
 
 /** A mirror changed between the reads of one answer: the results do not belong together. */
 export class MirrorChanged extends Error {}
@@ -92,7 +96,9 @@ export class PageReader {
 
   async #page(ask: PageAsk, way: Way): Promise<readonly FetchedMessage[]> {
     const { text, values } = pageStatement(ask, way);
-    const rows = await this.#sql.query<PageRow>(text, values);
+    // What is sifted by words is planned for these words.
+    const statement = way.kind === 'sift' ? text : WALKS.named(text);
+    const rows = await this.#sql.query<PageRow>(statement, values);
     this.#note(rows);
     return rows.flatMap((row) => {
       const folder = this.#folders.get(row.folder_number);

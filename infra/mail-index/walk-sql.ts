@@ -48,8 +48,8 @@ export const ordering = (order: Order, alias: string): string => {
   return `order by ${alias}.value ${turn}, ${alias}.folder_number ${turn}, ${alias}.uid ${turn}`;
 };
 
-export const limitOf = ({ limit }: PageAsk, parameters: Parameters): string =>
-  limit === null ? '' : `limit ${parameters.add(limit, 'bigint')}`;
+/** Not as a parameter: the plan for any limit is one for a tenth of all messages. */
+export const limitOf = ({ limit }: PageAsk): string => (limit === null ? '' : `limit ${String(limit)}`);
 
 /** The value `keysetOf` reads from a message, written as in the indexes of `mirror`. */
 const VALUES = {
@@ -77,10 +77,15 @@ export function walkedPlaces(ask: PageAsk, way: Way, parameters: Parameters): st
     folderNumbers.map((number) => uidBound(number, after, order)),
     'bigint[]',
   );
+  // The plan for any array is one for ten folders.
+  const asked =
+    folderNumbers.length === 1
+      ? `(select ($2::int[])[1], (${bounds})[1]) as asked (number, bound)`
+      : `unnest($2::int[], ${bounds}) as asked (number, bound)`;
   return `
-    select place.* from unnest($2::int[], ${bounds}) as asked (number, bound)
+    select place.* from ${asked}
     cross join lateral (${rows}) as place where (select yes from ready)
-    ${ordering(order, 'place')} ${limitOf(ask, parameters)}`;
+    ${ordering(order, 'place')} ${limitOf(ask)}`;
 }
 
 function alongMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
@@ -94,7 +99,7 @@ function alongMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
     way.kind === 'glance'
       ? `(select * from ${found} ${sorted} limit ${String(way.most)}) m where`
       : `${found} and`;
-  return `select ${columns(ask, 'm')} from ${glanced} ${texts} ${sorted} ${limitOf(ask, parameters)}`;
+  return `select ${columns(ask, 'm')} from ${glanced} ${texts} ${sorted} ${limitOf(ask)}`;
 }
 
 const textOfEach = (conditions: readonly Condition[]): string =>
@@ -113,7 +118,7 @@ function alongTexts(ask: PageAsk, way: Way, parameters: Parameters): string {
   return `
     select ${columns(ask, 't')} from ${glanced}
     cross join lateral (select * from mirror.message m where ${SAME_MESSAGE} offset 0) m
-    where ${listed(ask)} and ${condition} ${sorted} ${limitOf(ask, parameters)}`;
+    where ${listed(ask)} and ${condition} ${sorted} ${limitOf(ask)}`;
 }
 
 const columns = ({ order }: PageAsk, alias: string): string =>

@@ -49,7 +49,7 @@ export async function openIndex(): Promise<{
 }> {
   const database = await testDatabase();
   const pool = openPool({ url: database.url, log: silentLog, size: 8 });
-  const sql = postgresSql(pool);
+  const sql = postgresSql(pool, { isDirect: true });
   await sql.query(
     `insert into work.mailbox_lease (mailbox_id, run_id, fence, until) values ($1, 'test', $2, now() + interval '1 hour')`,
     [MAILBOX_ID, FENCE],

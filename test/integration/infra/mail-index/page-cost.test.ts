@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { MAILBOX_NUMBER, openIndex, WHOLE } from '../../../support/worlds/filled-mirror.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
+import type { Filter } from '../../../../commands/mail/mail-filter.ts';
 import { pageStatement } from '../../../../infra/mail-index/page-sql.ts';
 
 const MESSAGES = 5_000;
@@ -43,21 +44,24 @@ describe('a page of a mailbox just after its first pass', function () {
     return row?.known ?? Number.NaN;
   };
 
-  /** Buffers that a page in the middle of the folder touches. */
-  const buffersOfPage = async (): Promise<number> => {
-    const { text, values } = pageStatement(
+  const pageAfter = (uid: number, filter: Filter = {}) =>
+    pageStatement(
       {
         mailbox: WHOLE,
         folderNumbers: [1],
-        filter: {},
+        filter,
         order: 'received_desc',
-        after: { value: MESSAGES / 2, folderNumber: 1, uid: MESSAGES / 2 },
+        after: { value: uid, folderNumber: 1, uid },
         limit: LIMIT,
         threadKeys: null,
         withEnvelope: true,
       },
       { kind: 'walk' },
     );
+
+  /** Buffers that a page in the middle of the folder touches. */
+  const buffersOfPage = async (): Promise<number> => {
+    const { text, values } = pageAfter(MESSAGES / 2);
     const [row] = await world.sql.query<{ 'QUERY PLAN': readonly [{ Plan: Record<string, number> }] }>(
       `explain (analyze, buffers, format json) ${text}`,
       values,
@@ -83,6 +87,28 @@ describe('a page of a mailbox just after its first pass', function () {
     expect(await sizeKnown()).to.equal(MESSAGES);
     expect(await buffersOfPage()).to.be.below(LIMIT * MOST_BUFFERS_EACH);
   });
+
+  for (const [name, title, filterAt] of [
+    ['plain_page', 'without a filter', () => ({})],
+    ['page_before', 'before a time', (at: number) => ({ received_before: new Date(at).toISOString() })],
+  ] as const)
+    it(`is planned once for all pages of a kind: ${title}`, async () => {
+      await world.index.analyze();
+      await world.sql.transaction(async (sql) => {
+        for (let at = MESSAGES; at > MESSAGES - 10 * LIMIT; at -= LIMIT) {
+          const { text, values } = pageAfter(at, filterAt(at));
+          const rows = await sql.query({ name, text }, values);
+          expect(rows.map(({ uid }) => Number(uid))[0]).to.equal(at - 1);
+        }
+        const [plans] = await sql.query<{ generic: number; own: number }>(
+          `select generic_plans::int as generic, custom_plans::int as own
+           from pg_prepared_statements where name = $1`,
+          [name],
+        );
+        // The planner compares five plans for given values with the one for all.
+        expect(plans).to.deep.equal({ generic: 5, own: 5 });
+      });
+    });
 
   it('is not analyzed again before it has grown', async () => {
     await world.sql.query('update mirror.message set flagged = true where uid = 1');
