@@ -11,6 +11,9 @@ interface Entry<V> {
   placed: number;
 }
 
+/** Of the limit and of the bytes, when a map is full; one of less than 64 entries loses one at a time. */
+const KEPT_SHARE = 63 / 64;
+
 /**
  * A map that keeps the most recently used entries, at most `limit` of them and at most the bytes of `bound`: for caches that
  * must stay bounded. Order within the newest quarter is that of their placing, not of their use.
@@ -44,8 +47,15 @@ export class BoundedMap<K, V> {
     if (bytes > this.#mostBytes) return;
     this.#place(key, { value, placed: 0 });
     this.#bytes += bytes;
+    if (this.#entries.size > this.#limit || this.#bytes > this.#mostBytes) this.#evict();
+  }
+
+  /** Whoever looks for the oldest entry of a `Map` passes the places of all that were deleted before: so several go at once. */
+  #evict(): void {
+    const entries = Math.ceil(this.#limit * KEPT_SHARE);
+    const bytes = Math.ceil(this.#mostBytes * KEPT_SHARE);
     for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#limit && this.#bytes <= this.#mostBytes) break;
+      if (this.#entries.size <= entries && (this.#bytes <= bytes || this.#entries.size === 1)) break;
       this.delete(oldest);
     }
   }

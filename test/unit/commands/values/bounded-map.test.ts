@@ -13,12 +13,36 @@ describe('BoundedMap', () => {
   });
 
   it('keeps an entry that is read before its turn, however many are added', () => {
-    const map = new BoundedMap<number, string>(100);
+    const map = new BoundedMap<number, string>(60);
     for (let key = 1; key <= 1_000; key += 1) {
       map.set(key, 'value');
       expect(map.get(1), `after ${String(key)}`).to.equal('value');
     }
-    expect([map.size, map.get(901), map.get(902)]).to.deep.equal([100, undefined, 'value']);
+    expect([map.size, map.get(941), map.get(942)]).to.deep.equal([60, undefined, 'value']);
+  });
+
+  it('makes room for several entries at once when it is large, and never has more than its limit', () => {
+    const map = new BoundedMap<number, string>(640);
+    const sizes = Array.from({ length: 660 }, (_, key) => {
+      map.set(key, 'value');
+      return map.size;
+    });
+    expect([Math.max(...sizes), sizes[639], sizes[640], sizes[659]]).to.deep.equal([640, 640, 630, 638]);
+    expect([map.get(21), map.get(22)]).to.deep.equal([undefined, 'value']);
+  });
+
+  it('keeps the newest entry, however many bytes it has', () => {
+    const map = new BoundedMap<string, number>(1_000, { mostBytes: 640, bytesOf: (bytes) => bytes });
+    for (const key of ['a', 'b']) map.set(key, 300);
+    map.set('c', 639);
+    expect([map.get('a'), map.get('b'), map.get('c'), map.bytes]).to.deep.equal([
+      undefined,
+      undefined,
+      639,
+      639,
+    ]);
+    map.set('d', 2);
+    expect([map.get('c'), map.get('d'), map.bytes]).to.deep.equal([undefined, 2, 2]);
   });
 
   it('replaces and deletes entries', () => {
