@@ -174,7 +174,7 @@ export class ConnectionPool {
     this.#slots.end();
   }
 
-  /** Each connection opens its folder again before it is next used: the server keeps what was removed open as it was. */
+  /** Each connection opens its folder again before it is next used: some servers (Dovecot) keep a removed folder open as it was. */
   doubtFolders(): void {
     for (const connection of this.#counted) connection.doubtFolder();
   }

@@ -50,7 +50,9 @@ export class ImapConnection {
   /** An answer in the open folder has contained the UIDs below this one. */
   #answeredTo = 0;
   #refusal: string | null = null;
-  #isFolderDoubted = false;
+  /** Counted, because a doubt that comes while the server opens a folder is newer than what it opened. */
+  #doubts = 0;
+  #settledDoubts = 0;
 
   constructor(client: ImapFlow, options: ImapConnectionOptions) {
     this.#client = client;
@@ -119,7 +121,7 @@ export class ImapConnection {
 
   /** The next `open` opens the folder again. Not by CLOSE, which expunges what others marked as deleted (RFC 9051 6.4.1). */
   doubtFolder(): void {
-    this.#isFolderDoubted = true;
+    this.#doubts += 1;
   }
 
   /** The response code of the last refused command; imapflow returns `false` where the server answered NO. */
@@ -172,13 +174,13 @@ export class ImapConnection {
   async open(path: string, mode: OpenMode): Promise<OpenFolder> {
     return await this.run(async (client) => {
       const current = client.mailbox;
-      const isOpen = current !== false && current.path === path && !this.#isFolderDoubted;
+      const isOpen = current !== false && current.path === path && this.#doubts === this.#settledDoubts;
       const stays = isOpen && (mode === 'read' || current.readOnly !== true);
       if (stays) await client.noop();
       if (!stays || !(await this.#isAsOpened(client, current))) {
-        // A doubt that comes while the server answers is newer than what it opened.
-        this.#isFolderDoubted = false;
+        const doubts = this.#doubts;
         await client.mailboxOpen(path, { readOnly: mode === 'read' });
+        this.#settledDoubts = doubts;
       }
       return this.#folder(client.mailbox === false ? null : client.mailbox);
     });
@@ -197,7 +199,8 @@ export class ImapConnection {
   /** Opens a folder unless it is already open, which then keeps its last seen state. Throws like `run`. */
   async reopen(path: string): Promise<OpenFolder> {
     const { mailbox } = this.#client;
-    if (this.isUsable && mailbox !== false && mailbox.path === path) return this.#folder(mailbox);
+    const isOpen = this.isUsable && mailbox !== false && mailbox.path === path;
+    if (isOpen && this.#doubts === this.#settledDoubts) return this.#folder(mailbox);
     return await this.open(path, 'read');
   }
 
@@ -206,8 +209,8 @@ export class ImapConnection {
     const { mailbox } = this.#client;
     const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
     // Without CONDSTORE it may be another folder by now (`#isAsOpened`).
-    const isCertain = this.capabilities.condstore && !this.#isFolderDoubted;
-    return isOpen && isCertain && this.isUsable ? this.#folder(mailbox) : null;
+    const isSame = this.capabilities.condstore && this.#doubts === this.#settledDoubts;
+    return isOpen && isSame && this.isUsable ? this.#folder(mailbox) : null;
   }
 
   /** Null when no folder is open. */
@@ -244,8 +247,7 @@ export class ImapConnection {
 
   /** UIDVALIDITY and UIDNEXT without opening; null for the open folder, or when the server does not report them. */
   async status(path: string): Promise<{ readonly uidValidity: number; readonly uidNext: number } | null> {
-    const { mailbox } = this.#client;
-    if (mailbox !== false && mailbox.path === path) return null;
+    if (this.openPath === path) return null;
     const query = { uidValidity: true, uidNext: true };
     const status = await this.run((client) => askStatus(client, path, query));
     if (status === false || !status.uidValidity || !status.uidNext) return null;

@@ -26,7 +26,7 @@ import { markupThreads } from '../markup/worker-markup.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 import { allSelectable } from '../../commands/kernel/folders.ts';
 import { PostgresMailIndex } from '../mail-index/postgres-mirror.ts';
-import { endsConnections, mailSettingsOf } from './mail-settings.ts';
+import { keepConnectionsTrue, mailSettingsOf } from './mail-settings.ts';
 import { createMailLogins } from '../oauth/oauth-mail-logins.ts';
 import { createProviderAuthorizations } from '../oauth/provider-authorizations.ts';
 import { createProviderClients } from '../oauth/provider-client.ts';
@@ -146,10 +146,7 @@ async function openPorts(
     },
   };
   const mail = openMail(options, withoutMail, opened);
-  // A mailbox is paused or removed in one process; every process closes its own connections.
-  ground.directory.onMailboxChange((change) => {
-    if (endsConnections(change)) void mail.disconnect(change.id);
-  });
+  keepConnectionsTrue(mail, ground);
   return { ...withoutMail, mail };
 }
 

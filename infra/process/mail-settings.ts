@@ -5,7 +5,9 @@ import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { MailLogins } from '../../commands/ports/mail-logins.ts';
 import type { MailLogin } from '../../commands/ports/mail-port.ts';
 import type { MailboxChange } from '../directory/mailbox-news.ts';
-import type { MailboxSettings } from '../mail/imap-gateway.ts';
+import type { DirectoryCopy } from '../directory/memory-directory.ts';
+import type { ImapGateway, MailboxSettings } from '../mail/imap-gateway.ts';
+import type { FeedFollower } from '../waiting/feed-follower.ts';
 
 /**
  * `refused` is the login that the mail server just rejected: an access token is then replaced. Throws
@@ -34,7 +36,29 @@ export async function mailSettingsOf(
  * True when connections made before the change must end: the mailbox was paused or removed, is unknown, or is
  * pending because it requires a new authorization or has another login or server.
  */
-export const endsConnections = ({ before, now }: MailboxChange): boolean =>
+const endsConnections = ({ before, now }: MailboxChange): boolean =>
   before !== null &&
   now?.state !== before.state &&
   (now === null || now.state === 'pending' || now.state === 'paused' || now.state === 'removed');
+
+/**
+ * A mailbox is paused or removed, and a folder found to be replaced by another of its name, in one process; every process closes its
+ * own connections, or opens the folder on them again.
+ */
+export function keepConnectionsTrue(
+  mail: Pick<ImapGateway, 'disconnect' | 'doubtFolders'>,
+  {
+    directory,
+    feed,
+  }: {
+    readonly directory: Pick<DirectoryCopy, 'onMailboxChange'>;
+    readonly feed: Pick<FeedFollower, 'onFolderReset'>;
+  },
+): void {
+  directory.onMailboxChange((change) => {
+    if (endsConnections(change)) void mail.disconnect(change.id);
+  });
+  feed.onFolderReset((mailboxId) => {
+    mail.doubtFolders(mailboxId);
+  });
+}

@@ -45,6 +45,7 @@ export class FeedFollower implements ChangeFeed {
   #recent: RecentChanges;
   #reached: Position = -1n;
   #following: Promise<void> = Promise.resolve();
+  #onFolderReset: (mailboxId: string) => void = () => undefined;
 
   constructor(options: FeedFollowerOptions) {
     this.#options = options;
@@ -64,6 +65,11 @@ export class FeedFollower implements ChangeFeed {
   async start(): Promise<void> {
     await this.#startOver();
     this.#following = this.#follow();
+  }
+
+  /** Calls the listener with the mailbox when another folder has taken the place of one of its folders. It must not throw. */
+  onFolderReset(listener: (mailboxId: string) => void): void {
+    this.#onFolderReset = listener;
   }
 
   head(): Promise<Position> {
@@ -131,6 +137,7 @@ export class FeedFollower implements ChangeFeed {
       ? String(event.data['delivery_id'])
       : (streamName.split('-', 2)[1] ?? '');
     if (streamName.startsWith(FEED)) this.#recent.add(id, this.#changesOf(event));
+    if (event.type === 'FolderReset') this.#onFolderReset(id);
     this.#reached = position;
     this.#watches.ring(id);
   }

@@ -139,6 +139,10 @@ for (const [name, capability] of [
         await eventually(isSame, 15_000);
         await rig.client((own) => own.append('Work', raw('first')));
         await eventually(isSame, 15_000);
+        // A caller's connection has it open, too.
+        await rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) =>
+          mail.query(queryOf({ folders: [rig.folder('Work')] })),
+        );
         // The last time the folder is empty before and after: no count tells them apart.
         for (const content of [['second'], [], []]) {
           await rig.client(async (own) => {
@@ -147,6 +151,10 @@ for (const [name, capability] of [
             for (const each of content) await own.append('Work', raw(each));
           });
           await eventually(isSame, 15_000);
+          const { messages } = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) =>
+            mail.query(queryOf({ folders: [rig.folder('Work')], depth: 'envelope' })),
+          );
+          expect(messages.map(({ subject }) => subject)).to.deep.equal(content);
         }
       } finally {
         await rig.close();

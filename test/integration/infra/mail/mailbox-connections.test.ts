@@ -81,6 +81,45 @@ describe('connections to a mailbox', () => {
     }
   });
 
+  it('open a folder again after it was doubted, also when that happens while it is opened', async () => {
+    const under = mailGateway(viaProxy, 'anna', { providerConnections: 1 });
+    const opened: boolean[] = [];
+    const isOpenForWriting = () =>
+      under.gateway.withConnection(
+        'mbx_test',
+        (connection) => {
+          opened.push(connection.openForWriting('Archive') !== null);
+          return Promise.resolve();
+        },
+        true,
+      );
+    await under.gateway.withConnection('mbx_test', (connection) => connection.open('Archive', 'write'), true);
+    await isOpenForWriting();
+    under.gateway.doubtFolders('mbx_test');
+    await isOpenForWriting();
+    await under.gateway.withConnection(
+      'mbx_test',
+      async (connection) => {
+        const opening = connection.open('Archive', 'write');
+        under.gateway.doubtFolders('mbx_test');
+        await opening;
+      },
+      true,
+    );
+    await isOpenForWriting();
+    await under.gateway.withConnection(
+      'mbx_test',
+      async (connection) => {
+        await connection.reopen('Archive');
+        await connection.open('Archive', 'write');
+      },
+      true,
+    );
+    await isOpenForWriting();
+    expect(opened).to.deep.equal([true, false, false, true]);
+    under.gateway.close();
+  });
+
   it('give a worker the connection that callers used longest ago', async () => {
     const under = mailGateway(viaProxy, 'anna', { providerConnections: 3 });
     const list = () => under.mail((session) => session.query(queryOf()));

@@ -107,4 +107,25 @@ describe('FeedFollower', () => {
     expect(changes.map(({ uid }) => uid)).to.deep.equal([7]);
     await feed.close();
   });
+
+  it('tells of a folder that was replaced by another of its name', async () => {
+    const { clock, locators, events, ids } = world.gateway.ports;
+    const feed = new FeedFollower({ events, clock, locators, log: silentLog });
+    const told: string[] = [];
+    feed.onFolderReset((mailboxId) => told.push(mailboxId));
+    await feed.start();
+    await arrive(1);
+    const arrived = world.gateway.events.all.at(-1);
+    await events.append(arrived?.streamName ?? '', 0n, [
+      {
+        id: ids.newUuid(),
+        type: 'FolderReset',
+        data: { mailbox_id: world.mailboxId, folder: 1, uid_validity: 9, previous_uid_validity: 8 },
+        metadata: arrived?.metadata ?? {},
+      },
+    ]);
+    await eventually(() => told.length > 0);
+    expect(told).to.deep.equal([world.mailboxId]);
+    await feed.close();
+  });
 });
