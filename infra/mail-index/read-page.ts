@@ -1,5 +1,11 @@
 /** Answers a query from the mirror: SQL narrows and orders, the one `matches` decides (`contract.md` 4). */
-import { type Keyset, keysetOf, type MailQuery, type MailQueryAnswer } from '../../commands/mail/query.ts';
+import {
+  type Keyset,
+  keysetOf,
+  type MailQuery,
+  type MailQueryAnswer,
+  orderField,
+} from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { leafKeys, matches } from '../../commands/mail/matches.ts';
 import { newestFirst, type Thread, threadIdsOf, threadsOf } from '../../commands/mail/threads.ts';
@@ -18,6 +24,25 @@ const LEAST_GLANCE = 256;
 
 /** The values are parameters, so the texts are as many as there are orders, filters and limits in use. */
 const WALKS = new NamedShapes('page');
+/** The limits of named pages, so that there are few texts: one more than pages usually have. */
+const LIMITS = [2, 11, 26, 51, 101, 201];
+/** Filters for which one plan is as good as a plan for their values. */
+const PLANNED_ALIKE: ReadonlySet<string> = new Set([
+  ...['seen', 'flagged', 'answered', 'draft', 'has_attachment', 'subject_contains', 'from_contains'],
+  ...['to_contains', 'cc_contains', 'any_address', 'from_domain', 'attachment_name_contains'],
+]);
+const TIMES: ReadonlySet<string> = new Set(['received_after', 'received_before']);
+
+/**
+ * A walk down the index of one folder, until the page is full. A range of another column than the order's may be so rare
+ * that Postgres has to know it; what is sifted is planned for its words.
+ */
+const isPlannedAlike = ({ folderNumbers, filter, order }: PageAsk, { kind }: Way): boolean =>
+  kind !== 'sift' &&
+  folderNumbers.length === 1 &&
+  Object.keys(filter).every(
+    (key) => PLANNED_ALIKE.has(key) || (TIMES.has(key) && orderField(order) === 'received'),
+  );
 
 /** A mirror changed between the reads of one answer: the results do not belong together. */
 export class MirrorChanged extends Error {}
@@ -95,15 +120,22 @@ export class PageReader {
   }
 
   async #page(ask: PageAsk, way: Way): Promise<readonly FetchedMessage[]> {
-    const { text, values } = pageStatement(ask, way);
-    // What is sifted by words is planned for these words.
-    const statement = way.kind === 'sift' ? text : WALKS.named(text);
-    const rows = await this.#sql.query<PageRow>(statement, values);
+    const rows = await this.#rows(ask, way);
     this.#note(rows);
-    return rows.flatMap((row) => {
+    return rows.slice(0, ask.limit ?? rows.length).flatMap((row) => {
       const folder = this.#folders.get(row.folder_number);
       return row.uid === null || folder === undefined ? [] : [messageOfRow(row, folder)];
     });
+  }
+
+  async #rows(ask: PageAsk, way: Way): Promise<readonly PageRow[]> {
+    if (!isPlannedAlike(ask, way)) {
+      const { text, values } = pageStatement(ask, way);
+      return await this.#sql.query<PageRow>(text, values);
+    }
+    const limit = LIMITS.find((each) => each >= (ask.limit ?? Infinity)) ?? ask.limit;
+    const { text, values } = pageStatement({ ...ask, limit }, way);
+    return await this.#sql.query<PageRow>(WALKS.named(text), values);
   }
 
   #note(rows: readonly StateRow[]): void {

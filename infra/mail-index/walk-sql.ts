@@ -48,7 +48,7 @@ export const ordering = (order: Order, alias: string): string => {
   return `order by ${alias}.value ${turn}, ${alias}.folder_number ${turn}, ${alias}.uid ${turn}`;
 };
 
-/** Not as a parameter: the plan for any limit is one for a tenth of all messages. */
+/** In the text: for a limit as a parameter Postgres plans for a tenth of the rows, and then plans for the values each time. */
 export const limitOf = ({ limit }: PageAsk): string => (limit === null ? '' : `limit ${String(limit)}`);
 
 /** The value `keysetOf` reads from a message, written as in the indexes of `mirror`. */
@@ -77,7 +77,7 @@ export function walkedPlaces(ask: PageAsk, way: Way, parameters: Parameters): st
     folderNumbers.map((number) => uidBound(number, after, order)),
     'bigint[]',
   );
-  // The plan for any array is one for ten folders.
+  // For an array as a parameter Postgres assumes ten elements, and then plans for the values each time.
   const asked =
     folderNumbers.length === 1
       ? `(select ($2::int[])[1], (${bounds})[1]) as asked (number, bound)`

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SqlText } from '../../commands/ports/statement.ts';
 
 /** A connection keeps the plan of every name as long as it lives, in about 100 KiB of memory of the database. */
-const MOST_NAMES = 64;
+const MOST_NAMES = 32;
 /** A text is named when it has come this often: rare ones leave the names to others. */
 const NAMED_FROM = 5;
 /** Texts that are counted at once. */
@@ -18,7 +18,7 @@ export class NamedShapes {
     this.#prefix = prefix;
   }
 
-  /** The text under its name; without one while it is rare, and once there are 64 names. */
+  /** The text under its name; without one while it is rare, and once there are 32 names. */
   named(text: string): SqlText {
     const name = this.#names.get(text) ?? this.#nameOf(text);
     return name === null ? text : { name, text };

@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import { MAILBOX_NUMBER, openIndex, WHOLE } from '../../../support/worlds/filled-mirror.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import type { Filter } from '../../../../commands/mail/mail-filter.ts';
+import { PageReader, queryIndex } from '../../../../infra/mail-index/read-page.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
 import { pageStatement } from '../../../../infra/mail-index/page-sql.ts';
 
 const MESSAGES = 5_000;
@@ -92,7 +94,7 @@ describe('a page of a mailbox just after its first pass', function () {
     ['plain_page', 'without a filter', () => ({})],
     ['page_before', 'before a time', (at: number) => ({ received_before: new Date(at).toISOString() })],
   ] as const)
-    it(`is planned once for all pages of a kind: ${title}`, async () => {
+    it(`uses one plan for all values after five executions: ${title}`, async () => {
       await world.index.analyze();
       await world.sql.transaction(async (sql) => {
         for (let at = MESSAGES; at > MESSAGES - 10 * LIMIT; at -= LIMIT) {
@@ -108,6 +110,37 @@ describe('a page of a mailbox just after its first pass', function () {
         // The planner compares five plans for given values with the one for all.
         expect(plans).to.deep.equal({ generic: 5, own: 5 });
       });
+    });
+
+  for (const [isNamed, name, query] of [
+    [true, 'a list', {}],
+    [true, 'unseen messages of a sender', { filter: { seen: false, from_contains: 'ann' } }],
+    [true, 'messages before a time', { filter: { received_before: '2026-01-01T00:00:00Z' } }],
+    [
+      false,
+      'the largest of a time',
+      { order: 'size_desc', filter: { received_after: '1970-01-01T00:00:00Z' } },
+    ],
+    [false, 'several folders', { folders: [1, 2].map((number) => ({ number, path: String(number) })) }],
+  ] as const)
+    it(`${isNamed ? 'is' : 'is not'} prepared once it is asked for often: ${name}`, async () => {
+      await world.sql.query(
+        `insert into mirror.folder (mailbox_number, folder_number, uid_validity, uid_next, indexed_from, total, indexed, checked_at)
+         values ($1, 2, 9, 1, 1, 0, 0, now()) on conflict do nothing`,
+        [MAILBOX_NUMBER],
+      );
+      const prepared = await world.sql.transaction(async (sql) => {
+        const names = 'select count(*)::int as count from pg_prepared_statements';
+        const [before] = await sql.query<{ count: number }>(names);
+        for (const limit of [20, 21, 22, 23, 24, 25]) {
+          const asked = queryOf({ depth: 'envelope', limit, ...query });
+          const { messages } = await queryIndex(new PageReader(sql, WHOLE, asked, null), asked);
+          if (name === 'a list') expect(messages).to.have.length(limit);
+        }
+        const [after] = await sql.query<{ count: number }>(names);
+        return (after?.count ?? 0) - (before?.count ?? 0);
+      });
+      expect(prepared).to.equal(isNamed ? 1 : 0);
     });
 
   it('is not analyzed again before it has grown', async () => {

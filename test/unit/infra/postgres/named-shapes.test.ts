@@ -29,7 +29,7 @@ describe('named shapes', () => {
         const name = nameOf(shapes.named(`select ${String(shape)}`));
         if (name !== null) names.add(name);
       }
-    expect(names.size).to.equal(64);
+    expect(names.size).to.equal(32);
   });
 
   it('forget what is rare', () => {
