@@ -1,6 +1,6 @@
 /**
  * `npm test [-- [--tests-only] [files…]]`: static checks and every test, one job more at a time than there are processors,
- * and last, alone, the tests that count statements.
+ * and last, alone, the tests of what an operation costs.
  * `npm run test:long`: the tests that have a long form, in that form, one after the other; they may be named too.
  * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure. What failed beside other
  * jobs and passes alone is told as unstable.
@@ -85,10 +85,8 @@ await makePostgresFolder(join(folder, 'postgres'));
 // What is measured is measured alone. Otherwise one more than there are processors: many a test waits for a clock.
 const slots = isLongRun ? 1 : Math.min(4, availableParallelism()) + 1;
 if (isLongRun) process.env['TEST_LONG'] = '1';
+const finished = await runJobs(jobsOf(), slots, printFinished);
 const ranAlone = isLongRun || chosen.length > 0;
-const finished = [
-  ...(await runJobs(jobsOf(), slots, printFinished)),
-  ...(ranAlone ? [] : await runJobs([countingJob()], 1, printFinished)),
-];
+const counted = ranAlone ? [] : await runJobs([countingJob()], 1, printFinished);
 const judged = ranAlone ? { finished, unstable: [] } : await judgeAlone(finished, ALONE);
-process.exitCode = reportAll(judged) === 0 ? 0 : 1;
+process.exitCode = reportAll({ ...judged, finished: [...judged.finished, ...counted] }) === 0 ? 0 : 1;

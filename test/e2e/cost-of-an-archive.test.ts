@@ -16,7 +16,7 @@ const PACE_MS = 300;
 /** What follows an archive has ended by then. */
 const AFTERMATH_MS = 2_500;
 
-/** With room for a busy machine: it gathers less of what comes together. */
+/** With room for a slow machine: it gathers less of what comes together. */
 const MOST = { backToBack: 20, alone: 26, approved: 52 };
 
 describe('the cost of an archive', function () {

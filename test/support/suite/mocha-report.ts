@@ -14,7 +14,8 @@ const Test = z.object({
       stack: z.string(),
       actual: z.unknown(),
       expected: z.unknown(),
-      cause: z.object({ message: z.string() }).partial(),
+      // A cause may be anything.
+      cause: z.object({ message: z.string() }).optional().catch(undefined),
     })
     .partial(),
 });
@@ -38,7 +39,7 @@ const place = (file: string | null | undefined): string => (file ? `${relative('
 
 function describeFailure({ fullTitle, file, err }: Test): string {
   const lines = [`${place(file)}${fullTitle}`, err.message ?? 'no message'];
-  if (err.cause?.message !== undefined) lines.push(`caused by ${shorten(err.cause.message)}`);
+  if (err.cause !== undefined) lines.push(`caused by ${shorten(err.cause.message)}`);
   if (err.actual !== undefined && err.expected !== undefined) {
     lines.push(`expected ${shorten(err.expected)}`, `actual   ${shorten(err.actual)}`);
   }

@@ -13,14 +13,14 @@ describe('mocha report', () => {
         { fullTitle: 'counts', err: { message: 'differs', actual: 3, expected: '+0' } },
         { fullTitle: 'names', err: { message: 'differs', actual: '"a"', expected: '"b"' } },
         { fullTitle: 'always', err: { message: 'fails after 4 tests', cause: { message: 'no answer' } } },
-        { fullTitle: 'never', err: { message: 'fails', cause: {} } },
+        ...[{}, null, 'closed'].map((cause) => ({ fullTitle: 'never', err: { message: 'fails', cause } })),
       ];
       await writeFile(path, JSON.stringify({ passes: [], pending: [], failures }));
       expect(readMochaReport(path)?.failures).to.deep.equal([
         'counts\ndiffers\nexpected +0\nactual   3',
         'names\ndiffers\nexpected "b"\nactual   "a"',
         'always\nfails after 4 tests\ncaused by no answer',
-        'never\nfails',
+        ...Array<string>(3).fill('never\nfails'),
       ]);
     } finally {
       await rm(folder, { recursive: true, force: true });
