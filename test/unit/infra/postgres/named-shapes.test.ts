@@ -5,8 +5,8 @@ import { NamedShapes } from '../../../../infra/postgres/named-shapes.ts';
 const nameOf = (statement: ReturnType<NamedShapes['named']>): string | null =>
   typeof statement === 'string' ? null : statement.name;
 
-describe('named shapes', () => {
-  it('name a text from its fifth use on, always alike', () => {
+describe('a named shape', () => {
+  it('names a text from its fifth use on, always alike', () => {
     const ask = (shapes: NamedShapes) =>
       Array.from({ length: 6 }, () => nameOf(shapes.named('select a'))).map((name) => name !== null);
     expect(ask(new NamedShapes('page'))).to.deep.equal([false, false, false, false, true, true]);
@@ -21,7 +21,7 @@ describe('named shapes', () => {
     expect(textOf(one.named('select b'))).to.equal('select b');
   });
 
-  it('leave the rest without a name once a connection would keep too many', () => {
+  it('leaves the rest without a name once a connection would keep too many', () => {
     const shapes = new NamedShapes('page');
     const names = new Set<string>();
     for (let uses = 1; uses <= 6; uses += 1)
@@ -32,7 +32,7 @@ describe('named shapes', () => {
     expect(names.size).to.equal(32);
   });
 
-  it('forget what is rare', () => {
+  it('forgets what is rare', () => {
     const shapes = new NamedShapes('page');
     for (let uses = 1; uses < 5; uses += 1) shapes.named('select a');
     for (let shape = 0; shape < 1_000; shape += 1) shapes.named(`select ${String(shape)}`);

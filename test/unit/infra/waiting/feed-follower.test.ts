@@ -108,7 +108,7 @@ describe('FeedFollower', () => {
     await feed.close();
   });
 
-  it('tells of a folder that was replaced by another of its name', async () => {
+  it('reports a folder that was replaced by another of its name', async () => {
     const { clock, locators, events, ids } = world.gateway.ports;
     const feed = new FeedFollower({ events, clock, locators, log: silentLog });
     const told: string[] = [];
