@@ -122,10 +122,11 @@ export class PageReader {
   async #page(ask: PageAsk, way: Way): Promise<readonly FetchedMessage[]> {
     const rows = await this.#rows(ask, way);
     this.#note(rows);
-    return rows.slice(0, ask.limit ?? rows.length).flatMap((row) => {
+    const messages = rows.flatMap((row) => {
       const folder = this.#folders.get(row.folder_number);
       return row.uid === null || folder === undefined ? [] : [messageOfRow(row, folder)];
     });
+    return messages.slice(0, ask.limit ?? messages.length);
   }
 
   async #rows(ask: PageAsk, way: Way): Promise<readonly PageRow[]> {
