@@ -1,8 +1,9 @@
 /**
  * B10: 50 messages of a large mailbox over REST, 16 requests in flight: another page each time, and the newest
- * page again and again, beside raw ImapFlow; and memory meanwhile.
+ * page again and again, beside raw ImapFlow and the index alone; and memory meanwhile.
  */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ImapFlow } from 'imapflow';
 import type { Job, Load } from './b10/load.ts';
 import { type Figure, ratio } from './figures.ts';
@@ -12,6 +13,7 @@ import { type DemoFacts, runScript } from './processes.ts';
 
 const SHAPE = { inFlight: 16, warmUpMs: 2_000, measureMs: 6_000 };
 const RAW_MS = 3_000;
+const INDEX_MS = 4_000;
 const LIMIT = 50;
 const LOOK_EVERY_MS = 250;
 
@@ -25,33 +27,41 @@ function residentMiB(pid: number): number {
   }
 }
 
+interface Gateway {
+  readonly pid: number;
+  readonly dataDir: string;
+}
+
 export async function measureList(
   facts: DemoFacts,
   mailboxes: readonly LargeMailbox[],
-  gatewayPid: number,
+  gateway: Gateway,
 ): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
-  for (const mailbox of mailboxes) figures.push(...(await measure(facts, mailbox, gatewayPid)));
+  for (const mailbox of mailboxes) figures.push(...(await measure(facts, mailbox, gateway)));
   return figures;
 }
 
 async function measure(
   facts: DemoFacts,
   mailbox: LargeMailbox,
-  gatewayPid: number,
+  { pid, dataDir }: Gateway,
 ): Promise<readonly Figure[]> {
-  let most = residentMiB(gatewayPid);
+  let most = residentMiB(pid);
   const looking = setInterval(() => {
-    most = Math.max(most, residentMiB(gatewayPid));
+    most = Math.max(most, residentMiB(pid));
   }, LOOK_EVERY_MS);
   try {
     const raw = await rawListsPerSecond(mailbox);
     const distinct = await load({ ...SHAPE, ...otherPages(facts, mailbox) });
+    const alone = await indexPagesPerSecond(dataDir, mailbox);
     const repeated = await load({ ...SHAPE, ...newestPage(facts, mailbox) });
     const of = `of ${mailbox.size.toLocaleString('en')}`;
     return [
       { name: `B10 lists ${of}, raw FETCH on one connection`, value: raw, unit: '/s' },
       ...figuresOf(`B10 lists ${of}, another page each time`, distinct, raw, { target: { atLeast: 600 } }),
+      { name: `B10 lists ${of}, another page each time, the index alone`, value: alone, unit: '/s' },
+      ratio(`B10 lists ${of}, another page each time ÷ the index alone`, distinct.perSecond / alone, 'more'),
       ...figuresOf(`B10 lists ${of}, the same again`, repeated, raw, {
         target: { atLeast: 2_000 },
         peer: { operation: 'lists at 16 in flight, the same again', what: 'perSecond' },
@@ -65,6 +75,16 @@ async function measure(
 
 const load = async (job: Job): Promise<Load> =>
   JSON.parse(await runScript('bench/b10/load.ts', [JSON.stringify(job)])) as Load;
+
+/** By a process beside the gateway, which does nothing meanwhile. */
+async function indexPagesPerSecond(dataDir: string, { size }: LargeMailbox): Promise<number> {
+  const { database_url: url } = JSON.parse(readFileSync(join(dataDir, 'run.json'), 'utf8')) as {
+    readonly database_url: string;
+  };
+  return JSON.parse(
+    await runScript('bench/b10/read-index.ts', [url, String(size), String(INDEX_MS)]),
+  ) as number;
+}
 
 type Asked = Pick<Job, 'url' | 'token' | 'items' | 'bodies'>;
 

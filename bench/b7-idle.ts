@@ -95,6 +95,8 @@ function figuresOf(mailboxes: number, measured: Measured, bare: BareClients): re
     figure('RSS of a bare client', bare.eachKiB, 'KiB'),
     ...(areMany ? [ratio(name('RSS each ÷ a bare client'), eachKiB / bare.eachKiB, 'less')] : []),
     figure('CPU while idle', measured.cpuPercent, '% of a core', areMany ? 3 : undefined),
+    figure('CPU of bare clients that list their folders as often', bare.cpuPercent, '% of a core'),
+    ratio(name('CPU while idle ÷ bare clients'), measured.cpuPercent / bare.cpuPercent, 'less'),
     figure('new mail answers a wait, slowest', Math.max(...news), 's', 2),
     figure('the mail that follows, slowest', Math.max(...following), 's', 2),
     figure('raw IDLE, slowest', Math.max(...raw), 's'),

@@ -76,7 +76,7 @@ export const BENCHES: readonly Bench[] = [
     title: 'lists of a large mailbox',
     sizes: MAILBOX_SIZES,
     on: 'large mailboxes',
-    measure: ({ facts, pid }, mailboxes) => measureList(facts, mailboxes, pid),
+    measure: ({ facts, pid, dataDir }, mailboxes) => measureList(facts, mailboxes, { pid, dataDir }),
   },
   {
     name: 'b3',

@@ -4,6 +4,7 @@
  */
 import http from 'node:http';
 import { percentile } from '../figures.ts';
+import { instantAt } from './instants.ts';
 
 export interface Job {
   readonly url: string;
@@ -26,19 +27,13 @@ export interface Load {
 const job = JSON.parse(process.argv[2] ?? '{}') as Job;
 const agent = new http.Agent({ keepAlive: true, maxSockets: job.inFlight });
 
-/**
- * A multiplicative step over a prime visits far apart instants, none twice: no two pages are alike, and none
- * follows another.
- */
-const [STEP, PRIME] = [7_368_787, 15_485_863];
 let asked = 0;
 
 function nextBody(): string | null {
   if (job.bodies === null) return null;
   const { before, firstMs, lastMs } = job.bodies;
   asked += 1;
-  const share = ((asked * STEP) % PRIME) / PRIME;
-  const time = new Date(Math.round(firstMs + share * (lastMs - firstMs))).toISOString();
+  const time = new Date(instantAt(asked, firstMs, lastMs)).toISOString();
   return JSON.stringify(before).replace('$time', time);
 }
 
