@@ -82,7 +82,7 @@ async function indexPagesPerSecond(dataDir: string, { size }: LargeMailbox): Pro
     readonly database_url: string;
   };
   return JSON.parse(
-    await runScript('bench/b10/read-index.ts', [url, String(size), String(INDEX_MS)]),
+    await runScript('bench/b10/read-pages.ts', [url, String(size), String(INDEX_MS)]),
   ) as number;
 }
 
