@@ -6,6 +6,9 @@ const LAYERS = ['infra', 'mcp', 'read-api', 'projections', 'commands'];
 const ENTRIES =
   '^infra/(process/(main|store)|demo/demo|markup/markup-worker|admin/(admin|backup|export|rebuild|restore))\\.ts$';
 
+/** The files of commands/html that parse HTML and CSS, or need those that do. */
+const PARSERS = 'computed-style|css|mail-style|read-html|style-rules|text-look|visible-html|written-markup';
+
 /** A package by its name, or a module of Node's own. */
 const packages = (...names) => names.map((name) => `(^|/)node_modules/(@types/)?${name}(/|$)`);
 const coreModules = (...names) => names.map((name) => `^(node:)?${name}(/|$)`);
@@ -40,6 +43,16 @@ module.exports = {
       severity: 'error',
       from: { path: '^infra/' },
       to: { path: '^(test|bench)/' },
+    },
+    {
+      name: 'markup-in-its-thread',
+      comment: 'Parsers of HTML and CSS are loaded by the threads for markup, not by the process.',
+      severity: 'error',
+      from: {
+        path: `^(${LAYERS.join('|')})/`,
+        pathNot: `^(commands/html/(${PARSERS})|infra/markup/markup-worker|read-api/approvals/preview/mail-html)\\.ts$`,
+      },
+      to: { path: `^commands/html/(${PARSERS})\\.ts$`, dependencyTypesNot: ['type-only'] },
     },
     ...floors,
     {

@@ -7,7 +7,8 @@ import { type ContentOwner, type ContentStore, readText } from '../ports/content
 import { GatewayError } from '../values/errors.ts';
 import { escapeText } from '../html/html-markup.ts';
 import type { Markup } from '../ports/markup.ts';
-import { MarkupRefused, type WrittenMarkup } from '../html/written-markup.ts';
+import { MarkupRefused } from '../html/markup-refused.ts';
+import type { WrittenMarkup } from '../html/written-markup.ts';
 import type { BodyInput } from './draft-input.ts';
 
 export const DraftBody = z.object({

@@ -11,7 +11,7 @@ import { staleMessage } from '../messages/resolve-stale-id.ts';
 import { asHeaderText } from '../values/header-fields.ts';
 import { sameAddress, sendable, unsendable } from './mail-address.ts';
 import type { Appendix } from './draft-body.ts';
-import { MAX_HTML_CHARS } from '../html/read-html.ts';
+import { MAX_HTML_CHARS } from '../html/html-length.ts';
 import { type AttachmentInput, isContentId } from './draft-input.ts';
 
 /** How much of a long message is quoted; the rest is in the mailbox. */

@@ -1,5 +1,6 @@
 /** The only way from a sender's HTML to output: as HTML, as Markdown, as text. */
 import sanitize from 'sanitize-html';
+import { MAX_HTML_CHARS, upToLastTag } from './html-length.ts';
 import { htmlToMarkdown, htmlToText } from './html-text.ts';
 import { visibleHtml, type VisibleHtml } from './visible-html.ts';
 
@@ -12,14 +13,6 @@ export interface ReadHtml extends Omit<VisibleHtml, 'html'> {
   /** It requires more time or memory than a mail may use; none of it is shown. */
   readonly isUnreadable?: true;
 }
-
-export const UNREADABLE: ReadHtml = {
-  ...{ content: '', isCut: true, isUnreadable: true, hiddenChars: 0, smallChars: 0, faintChars: 0 },
-  ...{ remoteResources: 0, misleadingLinks: 0 },
-};
-
-/** Mail written by people is far shorter. */
-export const MAX_HTML_CHARS = 500_000;
 
 const TAGS = [
   'a', 'abbr', 'address', 'article', 'b', 'bdi', 'bdo', 'big', 'blockquote', 'br', 'caption', 'center', 'cite', 'code',
@@ -72,6 +65,3 @@ export async function readHtml(html: string, as: ReadAs, imageSource: Attachment
   const content = as === 'html' ? safe : as === 'markdown' ? htmlToMarkdown(safe) : htmlToText(safe);
   return { ...found, content, isCut };
 }
-
-/** Cut so that the output for a longer part begins with the output for a shorter one. */
-export const upToLastTag = (html: string): string => html.slice(0, html.lastIndexOf('>') + 1);

@@ -4,6 +4,7 @@ import { Marked } from 'marked';
 import sanitize from 'sanitize-html';
 import { htmlToText } from './html-text.ts';
 import { isMailFont, mailStyle } from './mail-style.ts';
+import { MarkupRefused } from './markup-refused.ts';
 
 /**
  * For all tables together: every row is filled up to the columns of its head, so few characters could make
@@ -157,16 +158,4 @@ export interface WrittenMarkup {
 export interface RenderedMarkup {
   readonly html: string;
   readonly text: string;
-}
-
-export const MARKUP_REFUSALS = ['too_deep', 'too_large', 'too_costly'] as const;
-
-/** The markup exceeds a limit; nothing was rendered. */
-export class MarkupRefused extends Error {
-  readonly reason: (typeof MARKUP_REFUSALS)[number];
-  constructor(reason: MarkupRefused['reason'], message: string) {
-    super(message);
-    this.name = 'MarkupRefused';
-    this.reason = reason;
-  }
 }

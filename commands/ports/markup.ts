@@ -3,7 +3,7 @@
  * thread that answers requests, with limits on time and memory.
  */
 import type { ReadAs, ReadHtml } from '../html/read-html.ts';
-import { type WrittenMarkup, type RenderedMarkup } from '../html/written-markup.ts';
+import type { RenderedMarkup, WrittenMarkup } from '../html/written-markup.ts';
 
 /** A body as it is shown to an approver: safe HTML, and the same as text. */
 export interface ShownBody {

@@ -5,7 +5,7 @@ import type { Markup, ShownBody, ShownMail, ShownParts } from '../ports/markup.t
 import type { Ports } from '../ports/ports.ts';
 import { allSelectable, effectiveRoles } from '../kernel/folders.ts';
 import { visible, visiblePieces } from '../html/visible-text.ts';
-import { MarkupRefused } from '../html/written-markup.ts';
+import { MarkupRefused } from '../html/markup-refused.ts';
 import { type ApprovalWarning, high, low, medium } from '../operations/approval-warnings.ts';
 import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { SendManifest } from '../operations/manifest.ts';

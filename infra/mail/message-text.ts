@@ -2,7 +2,8 @@
 import type { MessageStructureObject } from 'imapflow';
 import type { BodySource, FetchedText, TextNote } from '../../commands/mail/message.ts';
 import { escapeText } from '../../commands/html/html-markup.ts';
-import { MAX_HTML_CHARS, type ReadHtml, upToLastTag } from '../../commands/html/read-html.ts';
+import { MAX_HTML_CHARS, upToLastTag } from '../../commands/html/html-length.ts';
+import type { ReadHtml } from '../../commands/html/read-html.ts';
 import { markupThreads } from '../markup/worker-markup.ts';
 import { isHollow, substitutePartsOf, type TextPart, textPartsOf } from './body-structure.ts';
 import { decodeText } from './decode-text.ts';

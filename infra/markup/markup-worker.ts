@@ -1,7 +1,8 @@
 /** The thread that works on markup: it has no keys, no connections and no state, and may be ended at any time. */
 import { parentPort } from 'node:worker_threads';
-import { MarkupRefused, renderMarkup } from '../../commands/html/written-markup.ts';
+import { renderMarkup } from '../../commands/html/written-markup.ts';
 import { readHtml } from '../../commands/html/read-html.ts';
+import { MarkupRefused } from '../../commands/html/markup-refused.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
 import { renderMailHtml } from '../../read-api/approvals/preview/mail-html.ts';
 import { renderMailText } from '../../read-api/approvals/preview/mail-text.ts';

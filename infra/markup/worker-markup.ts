@@ -1,8 +1,8 @@
 /** The `Markup` port on a few worker threads: hostile markup can block a thread, never the process. */
 import { GatewayError } from '../../commands/values/errors.ts';
-import { type ReadHtml, UNREADABLE } from '../../commands/html/read-html.ts';
+import type { ReadHtml } from '../../commands/html/read-html.ts';
+import { MarkupRefused } from '../../commands/html/markup-refused.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
-import { MarkupRefused } from '../../commands/html/written-markup.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { MarkupAnswer, MarkupJob } from './markup-worker.ts';
 import { Worker } from 'node:worker_threads';
@@ -150,6 +150,11 @@ export function createMarkup(limits: MarkupLimits): Markup {
     read: (...args) => read(...args).catch(unreadable),
   };
 }
+
+const UNREADABLE: ReadHtml = {
+  ...{ content: '', isCut: true, isUnreadable: true, hiddenChars: 0, smallChars: 0, faintChars: 0 },
+  ...{ remoteResources: 0, misleadingLinks: 0 },
+};
 
 /** A page of messages must not fail because of one of them. */
 function unreadable(error: unknown): ReadHtml {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { escapeText } from '../../../commands/html/html-markup.ts';
 import type { Markup } from '../../../commands/ports/markup.ts';
-import { MarkupRefused } from '../../../commands/html/written-markup.ts';
+import { MarkupRefused } from '../../../commands/html/markup-refused.ts';
 import type { DraftBody } from '../../../commands/drafts/draft-body.ts';
 import type { SendManifest } from '../../../commands/operations/manifest.ts';
 import type { Fenced } from './document.ts';

@@ -5,7 +5,7 @@
 import sanitize from 'sanitize-html';
 import { linkOf, namesOtherHost } from '../../../commands/html/html-markup.ts';
 import { parseInSlices, type TagHandler } from '../../../commands/html/parse-in-slices.ts';
-import { MAX_HTML_CHARS, upToLastTag } from '../../../commands/html/read-html.ts';
+import { MAX_HTML_CHARS, upToLastTag } from '../../../commands/html/html-length.ts';
 import {
   type Attributes,
   OUTERMOST,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { MarkupRefused } from '../../../../commands/html/written-markup.ts';
+import { MarkupRefused } from '../../../../commands/html/markup-refused.ts';
 import { createMarkup, type MarkupLimits } from '../../../../infra/markup/worker-markup.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';

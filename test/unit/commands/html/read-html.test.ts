@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { MAX_HTML_CHARS, readHtml, type ReadAs } from '../../../../commands/html/read-html.ts';
+import { MAX_HTML_CHARS } from '../../../../commands/html/html-length.ts';
+import { readHtml, type ReadAs } from '../../../../commands/html/read-html.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 const read = (html: string, as: ReadAs = 'text') =>

@@ -1,9 +1,6 @@
 import { expect } from 'chai';
-import {
-  MarkupRefused,
-  type RenderedMarkup,
-  renderMarkup,
-} from '../../../../commands/html/written-markup.ts';
+import { MarkupRefused } from '../../../../commands/html/markup-refused.ts';
+import { type RenderedMarkup, renderMarkup } from '../../../../commands/html/written-markup.ts';
 
 const rendered = ({
   html,
