@@ -1,6 +1,7 @@
 /**
  * The one cache of answers, for clients that poll the same list: recent first pages, ready to send. A page is
- * used only while the mirror confirms its version (`MailQuery.knownVersion`), so it is never older.
+ * kept when it is asked for again, so that queries that do not come back take no place. It is used only while the
+ * mirror confirms its version (`MailQuery.knownVersion`), so it is never older.
  */
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
@@ -15,6 +16,8 @@ import { showMessages } from './show-messages.ts';
 const MOST_PAGES = 100;
 const MOST_BYTES = 32 * 1_048_576;
 const MOST_MESSAGES = 100;
+/** Pages asked for once that are remembered until they are asked for again. */
+const MOST_ASKED = 1_000;
 
 interface RecentPage {
   /** An entry is replaced when the mailbox changes: its folders and their roles are part of a page. */
@@ -22,18 +25,38 @@ interface RecentPage {
   readonly version: string;
   readonly next: MailAnswer['next'];
   readonly items: Message[];
-  /** The items as JSON, from the second request on. */
+  /** The items as JSON, from the first request that they answer. */
   json: string | null;
   /** With the JSON, whether or not it is there yet. */
   readonly bytes: number;
 }
 
-const pagesOf = new WeakMap<MailPort, BoundedMap<string, RecentPage>>();
+/** The pages of one mail port. */
+class RecentPages {
+  readonly #asked = new BoundedMap<string, true>(MOST_ASKED);
+  readonly #pages = new BoundedMap<string, RecentPage>(MOST_PAGES, {
+    mostBytes: MOST_BYTES,
+    bytesOf: ({ bytes }) => bytes,
+  });
 
-function pagesOfPort(mail: MailPort): BoundedMap<string, RecentPage> {
-  const pages =
-    pagesOf.get(mail) ??
-    new BoundedMap<string, RecentPage>(MOST_PAGES, { mostBytes: MOST_BYTES, bytesOf: ({ bytes }) => bytes });
+  /** Also notes that the page was asked for. */
+  find(key: string, mailbox: MailboxEntry): { readonly isAskedAgain: boolean; readonly page?: RecentPage } {
+    const isAskedAgain = this.#asked.get(key) !== undefined;
+    if (!isAskedAgain) this.#asked.set(key, true);
+    const page = this.#pages.get(key);
+    return page?.mailbox === mailbox ? { isAskedAgain, page } : { isAskedAgain };
+  }
+
+  keep(key: string, page: Omit<RecentPage, 'json' | 'bytes'>): void {
+    const bytes = 2 * (approximateBytes(page.items) + approximateBytes(key));
+    this.#pages.set(key, { ...page, json: null, bytes });
+  }
+}
+
+const pagesOf = new WeakMap<MailPort, RecentPages>();
+
+function pagesOfPort(mail: MailPort): RecentPages {
+  const pages = pagesOf.get(mail) ?? new RecentPages();
   pagesOf.set(mail, pages);
   return pages;
 }
@@ -57,7 +80,7 @@ export async function showPage(
   const { mailbox } = viewing;
   const pages = pagesOfPort(mail);
   const key = keyOf(viewing, query);
-  const known = key === null ? undefined : pageOf(mailbox, pages.get(key));
+  const { isAskedAgain, page: known } = key === null ? NEVER_KEPT : pages.find(key, mailbox);
   const answer = await mail.query(mailbox.id, known ? { ...query, knownVersion: known.version } : query);
   if (known && answer.unchanged) {
     const { next, items } = known;
@@ -68,15 +91,12 @@ export async function showPage(
   const { show, isKnown } = await showMessages(context.ports, viewing, answer.messages);
   const items = answer.messages.map(show);
   const { next, version } = answer;
-  if (key !== null && version !== undefined && isKnown && items.length <= MOST_MESSAGES) {
-    const bytes = 2 * (approximateBytes(items) + approximateBytes(key));
-    pages.set(key, { mailbox, version, next, items, json: null, bytes });
-  }
+  if (key !== null && isAskedAgain && version !== undefined && isKnown && items.length <= MOST_MESSAGES)
+    pages.keep(key, { mailbox, version, next, items });
   return { answer, items };
 }
 
-const pageOf = (mailbox: MailboxEntry, page: RecentPage | undefined): RecentPage | undefined =>
-  page?.mailbox === mailbox ? page : undefined;
+const NEVER_KEPT = { isAskedAgain: false, page: undefined };
 
 /**
  * Null for pages that are not cached: those with text, and the full view, on which a person may decide.
