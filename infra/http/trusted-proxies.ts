@@ -1,9 +1,13 @@
 /** The client address of a request behind proxies (RFC 7239 and the older `X-Forwarded-For`). */
 import type { IncomingHttpHeaders } from 'node:http';
 import ipaddr from 'ipaddr.js';
+import { BoundedMap } from '../../commands/values/bounded-map.ts';
 
 type Address = ReturnType<typeof ipaddr.process>;
 type IsTrusted = (address: Address) => boolean;
+
+/** Peers whose addresses are kept as read: those of connections that are in use. */
+const MOST_PEERS = 1_000;
 
 export interface TrustedProxies {
   /**
@@ -28,15 +32,30 @@ export function trustProxies(networks: readonly string[]): TrustedProxies {
   const known = networks.map(parseNetwork).filter((network) => network !== null);
   const isTrusted: IsTrusted = (address) =>
     known.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+  const peers = new BoundedMap<string, Peer>(MOST_PEERS);
+  const readPeer = (text: string): Peer => {
+    const address = addressIn(text);
+    const peer = { text: address?.toString() ?? text, proxy: address && isTrusted(address) ? address : null };
+    peers.set(text, peer);
+    return peer;
+  };
   return {
-    clientOf: (peer, headers) => {
-      const own = addressIn(peer);
-      if (own === null || !isTrusted(own)) return own?.toString() ?? peer;
-      const [first, ...others] = chainsOf(headers).map((chain) => lastUntrusted(chain, own, isTrusted));
+    clientOf: (text, headers) => {
+      const { text: own, proxy } = peers.get(text) ?? readPeer(text);
+      if (proxy === null) return own;
+      const [first, ...others] = chainsOf(headers).map((chain) => lastUntrusted(chain, proxy, isTrusted));
       // A proxy that writes one of the two headers passes the other on as the client sent it: then neither is trusted.
-      return first !== undefined && others.every((other) => other === first) ? first : own.toString();
+      return first !== undefined && others.every((other) => other === first) ? first : own;
     },
   };
+}
+
+/** Who opened a connection. */
+interface Peer {
+  /** Its address as it is reported. */
+  readonly text: string;
+  /** Null for a client. */
+  readonly proxy: Address | null;
 }
 
 function lastUntrusted(chain: readonly string[], peer: Address, isTrusted: IsTrusted): string {
