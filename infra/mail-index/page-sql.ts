@@ -14,7 +14,7 @@ import {
   TEXT_JOIN,
   valueOf,
   valueParameter,
-  walkedPlaces,
+  walkedMessages,
   type Way,
 } from './walk-sql.ts';
 
@@ -75,20 +75,27 @@ const THREAD_ID = `
 const PLACE_COLUMNS =
   'found.uid, found.received_at, found.sent_at, found.size, found.seen, found.flagged, found.answered, found.draft, found.has_attachment, found.keywords, found.provider_id, found.also_in';
 
+/** The messages of the places that were sifted: only places are sorted, as they may be many. */
+const OF_PLACES = `
+  (select message.*, page.value from page join mirror.message message on message.mailbox_number = $1::int
+    and message.folder_number = page.folder_number and message.uid = page.uid) m`;
+
 /** The statement for a page. */
 export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
   const parameters = parametersOf(ask);
-  const places = way.kind === 'sift' ? siftedPlaces(ask, parameters) : walkedPlaces(ask, way, parameters);
+  const page =
+    way.kind === 'sift'
+      ? { places: siftedPlaces(ask, parameters), messages: OF_PLACES }
+      : { places: walkedMessages(ask, way, parameters), messages: 'page m' };
   const text = ask.withEnvelope ? `left ${TEXT_JOIN}` : '';
   const envelope = ask.withEnvelope
     ? `t.envelope, ${THREAD_ID} as thread_id`
     : 'null::text as envelope, null::text as thread_id';
   const found = `
-    (select m.*, page.value, ${ALSO_IN} as also_in, ${envelope} from page join mirror.message m on m.mailbox_number = $1::int
-      and m.folder_number = page.folder_number and m.uid = page.uid ${text}) as found`;
+    (select m.*, ${ALSO_IN} as also_in, ${envelope} from ${page.messages} ${text}) as found`;
   return {
     text: around(
-      places,
+      page.places,
       `${PLACE_COLUMNS}, found.envelope, found.thread_id`,
       found,
       ordering(ask.order, 'found'),

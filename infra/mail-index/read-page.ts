@@ -18,9 +18,12 @@ import { wordPatterns } from './filter-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './walk-sql.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
 
-/** Messages read in order before words are looked up in their own index, all folders together. */
-const GLANCE = 2_048;
-const LEAST_GLANCE = 256;
+/** Messages read in order before words are looked up in their own index, all folders together: first few, then more. */
+const GLANCES = [512, 2_048];
+/** Of each folder. */
+const LEAST_GLANCE = 128;
+/** A first glance that found this share of what would fill the page in the next one is followed by it. */
+const PROMISING = 0.5;
 
 /** The values are parameters, so the texts are as many as there are orders, filters and limits in use. */
 const WALKS = new NamedShapes('page');
@@ -87,10 +90,19 @@ export class PageReader {
     const mayBeRare =
       wordPatterns(ask.filter).length > 0 || (isTextOrder(ask.order) && leafKeys(ask.filter).length > 0);
     if (!mayBeRare) return await this.#page(ask, { kind: 'walk' });
-    // Common words fill the page at once; rare ones are cheaper to look up than to reach by walking.
-    const most = Math.max(LEAST_GLANCE, Math.floor(GLANCE / this.#folders.size));
-    const glanced = await this.#page(ask, { kind: 'glance', most });
-    return glanced.length === limit ? glanced : await this.#page(ask, { kind: 'sift' });
+    return (await this.#glanced(ask, limit)) ?? (await this.#page(ask, { kind: 'sift' }));
+  }
+
+  /** Common words fill the page at once; null for rare ones, which are cheaper to look up than to reach by walking. */
+  async #glanced(ask: PageAsk, limit: number): Promise<readonly FetchedMessage[] | null> {
+    for (const [at, glance] of GLANCES.entries()) {
+      const most = Math.max(LEAST_GLANCE, Math.floor(glance / this.#folders.size));
+      const found = await this.#page(ask, { kind: 'glance', most });
+      if (found.length === limit) return found;
+      const expected = (found.length * (GLANCES[at + 1] ?? 0)) / glance;
+      if (expected < limit * PROMISING) return null;
+    }
+    return null;
   }
 
   /** Every candidate of the threads that have one of these names. Throws `MirrorNotReady`, `MirrorChanged`. */

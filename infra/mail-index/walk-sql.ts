@@ -69,8 +69,11 @@ export const isTextOrder = (order: Order): boolean => valueOf(order).includes('t
 export const valueParameter = ({ value }: Keyset, parameters: Parameters): string =>
   parameters.add(value, typeof value === 'string' ? 'text' : 'bigint');
 
-/** Folder by folder, so that each is one contiguous range of the index; then merged into one order. */
-export function walkedPlaces(ask: PageAsk, way: Way, parameters: Parameters): string {
+/**
+ * Messages with the `value` they are ordered by, all columns of both. Folder by folder, so that each is one contiguous
+ * range of the index; then merged into one order.
+ */
+export function walkedMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
   const { order, after, folderNumbers } = ask;
   const rows = isTextOrder(order) ? alongTexts(ask, way, parameters) : alongMessages(ask, way, parameters);
   const bounds = parameters.add(
@@ -83,9 +86,9 @@ export function walkedPlaces(ask: PageAsk, way: Way, parameters: Parameters): st
       ? `(select ($2::int[])[1], (${bounds})[1]) as asked (number, bound)`
       : `unnest($2::int[], ${bounds}) as asked (number, bound)`;
   return `
-    select place.* from ${asked}
-    cross join lateral (${rows}) as place where (select yes from ready)
-    ${ordering(order, 'place')} ${limitOf(ask)}`;
+    select walked.* from ${asked}
+    cross join lateral (${rows}) as walked where (select yes from ready)
+    ${ordering(order, 'walked')} ${limitOf(ask)}`;
 }
 
 function alongMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
@@ -99,7 +102,7 @@ function alongMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
     way.kind === 'glance'
       ? `(select * from ${found} ${sorted} limit ${String(way.most)}) m where`
       : `${found} and`;
-  return `select ${columns(ask, 'm')} from ${glanced} ${texts} ${sorted} ${limitOf(ask)}`;
+  return `select m.*, ${valueOf(ask.order)} as value from ${glanced} ${texts} ${sorted} ${limitOf(ask)}`;
 }
 
 const textOfEach = (conditions: readonly Condition[]): string =>
@@ -116,13 +119,10 @@ function alongTexts(ask: PageAsk, way: Way, parameters: Parameters): string {
       ? `(select * from ${found} ${sorted} limit ${String(way.most)}) t`
       : `(select * from ${found}) t`;
   return `
-    select ${columns(ask, 't')} from ${glanced}
+    select m.*, ${valueOf(ask.order)} as value from ${glanced}
     cross join lateral (select * from mirror.message m where ${SAME_MESSAGE} offset 0) m
     where ${listed(ask)} and ${condition} ${sorted} ${limitOf(ask)}`;
 }
-
-const columns = ({ order }: PageAsk, alias: string): string =>
-  `${alias}.folder_number, ${alias}.uid, ${valueOf(order)} as value`;
 
 const sorting = ({ order }: PageAsk, alias: string): string =>
   `order by ${valueOf(order)} ${direction(order)}, ${alias}.uid ${direction(order)}`;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { MAILBOX_NUMBER, openIndex, WHOLE } from '../../../support/worlds/filled-mirror.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import type { Filter } from '../../../../commands/mail/mail-filter.ts';
 import { PageReader, queryIndex } from '../../../../infra/mail-index/read-page.ts';
@@ -33,7 +34,9 @@ describe('a page of a mailbox just after its first pass', function () {
       [MAILBOX_NUMBER, MESSAGES],
     );
     await sql.query(
-      `insert into mirror.message_text select $1, 1, uid, 'word ' || uid, '{}' from generate_series(1, $2::int) as uid`,
+      `insert into mirror.message_text
+       select $1, 1, uid, E'\\nWORD ' || uid || case when uid % 32 = 0 then ' SOME' when uid % 60 = 0 then ' FEW' else '' end || repeat(E'\\x1e', 6), '{}'
+       from generate_series(1, $2::int) as uid`,
       [MAILBOX_NUMBER, MESSAGES],
     );
   });
@@ -141,6 +144,27 @@ describe('a page of a mailbox just after its first pass', function () {
         return (after?.count ?? 0) - (before?.count ?? 0);
       });
       expect(prepared).to.equal(isNamed ? 1 : 0);
+    });
+
+  for (const [statements, words, title] of [
+    [1, 'word', 'a word of most messages'],
+    [2, 'some', 'a word of every thirtieth message, as more are looked at'],
+    [2, `word ${String(MESSAGES / 2)}`, 'a rare word, as the index of words is asked at once'],
+    [3, 'few', 'a word of every sixtieth message'],
+  ] as const)
+    it(`takes ${String(statements)} statements for ${title}`, async () => {
+      const ways: string[] = [];
+      const counting: Sql = {
+        ...world.sql,
+        query: (text, values) => {
+          ways.push(typeof text === 'string' ? text : text.text);
+          return world.sql.query(text, values);
+        },
+      };
+      const asked = queryOf({ depth: 'envelope', limit: LIMIT, filter: { subject_contains: words } });
+      const { messages } = await queryIndex(new PageReader(counting, WHOLE, asked, null), asked);
+      expect(messages.length).to.be.above(0);
+      expect(ways).to.have.length(statements);
     });
 
   it('is not analyzed again before it has grown', async () => {
