@@ -27,16 +27,28 @@ import { threadsNow } from './threads.ts';
 import { nameSome, removeAll, writeFolder } from './write-folder.ts';
 import { UnchangedPages, versionOfPage } from './unchanged-pages.ts';
 
-/**
- * For what a crash of the database may lose. Not for an update: its worker remembers that it was written, and never polls
- * again.
- */
-const WITHOUT_FLUSH = "select set_config('synchronous_commit', 'off', true)";
-
 /** Held to the end of the transaction: no process takes the mailbox while the holder writes. */
 const HOLDS = {
   name: 'mailbox_lease_hold',
   text: 'select 1 from work.mailbox_lease where mailbox_id = $1 and fence = $2 for share',
+};
+
+/** Only while the lease is held, as `HOLDS`. Not flushed, unlike updates: after a crash of the database the next round attests again. */
+const ATTEST = {
+  name: 'mirror_attest',
+  text: `
+    with held as materialized (select from work.mailbox_lease where mailbox_id = $4 and fence = $5 for share),
+    attested as (
+      update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond', vouched_by = $4,
+        vouched_fence = $5, vouched_life = $6
+      from set_config('synchronous_commit', 'off', true)
+      where mailbox_number = $1 and folder_number = $2 and exists (select from held))
+    select exists (select from held) as is_held`,
+};
+
+const INVALIDATED = {
+  name: 'mirror_invalidated',
+  text: 'select folder_number from mirror.folder where mailbox_number = $1 and trusted <> distrusts',
 };
 
 const FOLDER = {
@@ -148,15 +160,9 @@ export class PostgresMailIndex implements MailIndex {
     { mailboxNumber, folderNumber }: FolderKey,
     { forMs, life }: Attestation,
   ): Promise<void> {
-    await this.#fenced(mailboxId, fence, async (sql) => {
-      await sql.query(WITHOUT_FLUSH);
-      await sql.query(
-        `update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond', vouched_by = $4, vouched_fence = $5,
-           vouched_life = $6
-         where mailbox_number = $1 and folder_number = $2`,
-        [mailboxNumber, folderNumber, forMs, mailboxId, fence, life],
-      );
-    });
+    const values = [mailboxNumber, folderNumber, forMs, mailboxId, fence, life];
+    const [row] = await this.#sql.query<{ is_held: boolean }>(ATTEST, values);
+    if (row?.is_held !== true) throw new FencedOff(mailboxId);
   }
 
   async forget(mailboxId: string, fence: Fence, keys: readonly FolderKey[]): Promise<void> {
@@ -183,10 +189,7 @@ export class PostgresMailIndex implements MailIndex {
   }
 
   async invalidated(mailboxNumber: number): Promise<readonly number[]> {
-    const rows = await this.#sql.query<{ folder_number: number }>(
-      'select folder_number from mirror.folder where mailbox_number = $1 and trusted <> distrusts',
-      [mailboxNumber],
-    );
+    const rows = await this.#sql.query<{ folder_number: number }>(INVALIDATED, [mailboxNumber]);
     return rows.map(({ folder_number }) => folder_number);
   }
 

@@ -230,18 +230,18 @@ describe('the index in Postgres', function () {
 
   it('keeps a confirmed update when the database crashes, and attests without waiting for the disk', async () => {
     const flushed: unknown[] = [];
-    const noting: Sql = {
-      query: (text, values) => sql.query(text, values),
-      transaction: (work) =>
-        sql.transaction(async (inside) => {
-          // The databases of tests never wait for the disk.
-          await inside.query("select set_config('synchronous_commit', 'on', true)");
-          const result = await work(inside);
-          const [row] = await inside.query<{ synchronous_commit: string }>('show synchronous_commit');
-          flushed.push(row?.synchronous_commit);
-          return result;
-        }),
-    };
+    const transaction: Sql['transaction'] = (work) =>
+      sql.transaction(async (inside) => {
+        // The databases of tests never wait for the disk.
+        await inside.query("select set_config('synchronous_commit', 'on', true)");
+        const result = await work(inside);
+        const [row] = await inside.query<{ synchronous_commit: string }>('show synchronous_commit');
+        flushed.push(row?.synchronous_commit);
+        return result;
+      });
+    // A statement alone is a transaction too.
+    const query: Sql['query'] = (text, values) => transaction((inside) => inside.query(text, values));
+    const noting: Sql = { query, transaction };
     const noted = new PostgresMailIndex(noting, testLocators);
     await noted.apply(MAILBOX_ID, FENCE_OF_TEST, update({ added: [message(1)] }));
     await noted.attest(MAILBOX_ID, FENCE_OF_TEST, KEY, { forMs: 1_000, life: LIFE_OF_TEST });
