@@ -18,4 +18,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=5s --timeout=4s --retries=3 --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((r) => process.exit(r.ok ? 0 : 1))"]
 # The flags of `npm start` (package.json, node_flags).
-CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=80", "infra/process/main.ts"]
+CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=40", "infra/process/main.ts"]

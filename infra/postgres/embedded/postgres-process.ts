@@ -14,7 +14,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
-  shared_buffers: '64MB',
+  shared_buffers: '256MB',
   max_wal_size: '512MB',
   jit: 'off',
   timezone: 'UTC',
