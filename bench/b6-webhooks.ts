@@ -22,7 +22,7 @@ import { type Figure, percentile, ratio } from './figures.ts';
 import { type DemoFacts, endChild, startScript } from './processes.ts';
 
 const ENDPOINTS = 50;
-const EVENTS = 600;
+const EVENTS = 400;
 const PER_APPEND = 100;
 /**
  * Of the comparison: events a second, well below what the gateway can do, and the seconds of a round. A hanging

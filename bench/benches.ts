@@ -130,7 +130,7 @@ export const BENCHES: readonly Bench[] = [
   {
     name: 'b7',
     title: 'mailboxes that idle',
-    sizes: [200],
+    sizes: [100],
     on: 'nothing',
     measure: ([mailboxes = 0]) => measureIdle(mailboxes),
   },
