@@ -10,7 +10,7 @@ import { jittered, SYNC_TIMES } from '../infra/mail-sync/sync-times.ts';
 const AT_ONCE = 20;
 /** The same times as the gateway gets. */
 const SETTLE_MS = 10_000;
-const IDLE_MS = 30_000;
+const IDLE_MS = 20_000;
 const STATUS = { messages: true, unseen: true, uidValidity: true, uidNext: true, highestModseq: true };
 
 const [port = '', password = '', count = ''] = process.argv.slice(2);
