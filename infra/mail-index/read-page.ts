@@ -18,10 +18,10 @@ import { wordPatterns } from './filter-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './walk-sql.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
 
-/** Messages read in order before words are looked up in their own index, all folders together: first few, then more. */
+/** Messages of the order in which words are looked for before their own index is asked: first few, then more. */
 const GLANCES = [512, 2_048];
-/** Of each folder. */
-const LEAST_GLANCE = 128;
+/** As many messages of each folder are read for that, and merged: where they would be more than this, none are. */
+const MOST_MERGED = 8_192;
 /** A first glance that found this share of what would fill the page in the next one is followed by it. */
 const PROMISING = 0.5;
 
@@ -95,11 +95,11 @@ export class PageReader {
 
   /** Common words fill the page at once; null for rare ones, which are cheaper to look up than to reach by walking. */
   async #glanced(ask: PageAsk, limit: number): Promise<readonly FetchedMessage[] | null> {
-    for (const [at, glance] of GLANCES.entries()) {
-      const most = Math.max(LEAST_GLANCE, Math.floor(glance / this.#folders.size));
+    const glances = GLANCES.filter((most) => most * this.#folders.size <= MOST_MERGED);
+    for (const [at, most] of glances.entries()) {
       const found = await this.#page(ask, { kind: 'glance', most });
       if (found.length === limit) return found;
-      const expected = (found.length * (GLANCES[at + 1] ?? 0)) / glance;
+      const expected = (found.length * (glances[at + 1] ?? 0)) / most;
       if (expected < limit * PROMISING) return null;
     }
     return null;

@@ -71,38 +71,57 @@ export const valueParameter = ({ value }: Keyset, parameters: Parameters): strin
 
 /**
  * Messages with the `value` they are ordered by, all columns of both. Folder by folder, so that each is one contiguous
- * range of the index; then merged into one order.
+ * range of the index; then merged into one order. A glance ends after the first messages of the merged order: were it to
+ * end in each folder, a folder with hits farther down would lose them to others with older hits.
  */
 export function walkedMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
-  const { order, after, folderNumbers } = ask;
-  const rows = isTextOrder(order) ? alongTexts(ask, way, parameters) : alongMessages(ask, way, parameters);
+  const { order } = ask;
+  const alias = isTextOrder(order) ? 't' : 'm';
+  const { looked, found } = isTextOrder(order) ? alongTexts(ask, parameters) : alongMessages(ask, parameters);
+  const asked = askedFolders(ask, parameters);
+  const inFolder = sorting(ask, alias);
+  if (way.kind !== 'glance') {
+    return `
+      select walked.* from ${asked}
+      cross join lateral (${found(looked)} ${inFolder} ${limitOf(ask)}) as walked where (select yes from ready)
+      ${ordering(order, 'walked')} ${limitOf(ask)}`;
+  }
+  const most = `limit ${String(way.most)}`;
+  const merged = `
+    select looked.* from ${asked} cross join lateral (${looked} ${inFolder} ${most}) as looked
+    where (select yes from ready) ${ordering(order, 'looked')} ${most}`;
+  return `${found(merged)} ${ordering(order, alias)} ${limitOf(ask)}`;
+}
+
+/** The folders with the bound of each after the keyset. */
+function askedFolders({ order, after, folderNumbers }: PageAsk, parameters: Parameters): string {
   const bounds = parameters.add(
     folderNumbers.map((number) => uidBound(number, after, order)),
     'bigint[]',
   );
   // For an array as a parameter Postgres assumes ten elements, and then plans for the values each time.
-  const asked =
-    folderNumbers.length === 1
-      ? `(select ($2::int[])[1], (${bounds})[1]) as asked (number, bound)`
-      : `unnest($2::int[], ${bounds}) as asked (number, bound)`;
-  return `
-    select walked.* from ${asked}
-    cross join lateral (${rows}) as walked where (select yes from ready)
-    ${ordering(order, 'walked')} ${limitOf(ask)}`;
+  return folderNumbers.length === 1
+    ? `(select ($2::int[])[1], (${bounds})[1]) as asked (number, bound)`
+    : `unnest($2::int[], ${bounds}) as asked (number, bound)`;
 }
 
-function alongMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
+/** The rows of one folder that are looked at, and the messages found among such rows. */
+interface Walk {
+  readonly looked: string;
+  readonly found: (looked: string) => string;
+}
+
+function alongMessages(ask: PageAsk, parameters: Parameters): Walk {
   const conditions = conditionsOf(ask.filter, parameters);
   const plain = allOf(conditions.filter(({ readsText }) => !readsText)).sql;
-  const sorted = sorting(ask, 'm');
   // Tested message by message: a join would be planned for all of them.
   const texts = textOfEach(conditions.filter(({ readsText }) => readsText));
-  const found = `mirror.message m where ${stretch(ask, 'm', parameters)} and ${listed(ask)} and ${plain}`;
-  const glanced =
-    way.kind === 'glance'
-      ? `(select * from ${found} ${sorted} limit ${String(way.most)}) m where`
-      : `${found} and`;
-  return `select m.*, ${valueOf(ask.order)} as value from ${glanced} ${texts} ${sorted} ${limitOf(ask)}`;
+  return {
+    looked: `
+      select m.*, ${valueOf(ask.order)} as value from mirror.message m
+      where ${stretch(ask, 'm', parameters)} and ${listed(ask)} and ${plain}`,
+    found: (looked) => `select m.* from (${looked}) m where ${texts}`,
+  };
 }
 
 const textOfEach = (conditions: readonly Condition[]): string =>
@@ -110,18 +129,17 @@ const textOfEach = (conditions: readonly Condition[]): string =>
     ? 'true'
     : `(select ${allOf(conditions).sql} from mirror.message_text t where ${SAME_MESSAGE})`;
 
-function alongTexts(ask: PageAsk, way: Way, parameters: Parameters): string {
+function alongTexts(ask: PageAsk, parameters: Parameters): Walk {
   const condition = allOf(conditionsOf(ask.filter, parameters)).sql;
-  const sorted = sorting(ask, 't');
-  const found = `mirror.message_text t where ${stretch(ask, 't', parameters)}`;
-  const glanced =
-    way.kind === 'glance'
-      ? `(select * from ${found} ${sorted} limit ${String(way.most)}) t`
-      : `(select * from ${found}) t`;
-  return `
-    select m.*, ${valueOf(ask.order)} as value from ${glanced}
-    cross join lateral (select * from mirror.message m where ${SAME_MESSAGE} offset 0) m
-    where ${listed(ask)} and ${condition} ${sorted} ${limitOf(ask)}`;
+  return {
+    looked: `
+      select t.*, ${valueOf(ask.order)} as value from mirror.message_text t
+      where ${stretch(ask, 't', parameters)}`,
+    found: (looked) => `
+      select m.*, t.value from (${looked}) t
+      cross join lateral (select * from mirror.message m where ${SAME_MESSAGE} offset 0) m
+      where ${listed(ask)} and ${condition}`,
+  };
 }
 
 const sorting = ({ order }: PageAsk, alias: string): string =>

@@ -42,6 +42,18 @@ describe('a page of a mailbox just after its first pass', function () {
   });
   after(() => world.close());
 
+  /** The UIDs of a page of a word. */
+  const newestWith = (words: string): readonly number[] => {
+    const has = (uid: number): boolean =>
+      words === 'some'
+        ? uid % 32 === 0
+        : words === 'few'
+          ? uid % 60 === 0 && uid % 32 > 0
+          : `word ${String(uid)}`.includes(words);
+    const all = Array.from({ length: MESSAGES }, (_, at) => MESSAGES - at);
+    return all.filter(has).slice(0, LIMIT);
+  };
+
   const sizeKnown = async (): Promise<number> => {
     const [row] = await world.sql.query<{ known: number }>(
       `select reltuples::int as known from pg_class where oid = 'mirror.message'::regclass`,
@@ -163,9 +175,52 @@ describe('a page of a mailbox just after its first pass', function () {
       };
       const asked = queryOf({ depth: 'envelope', limit: LIMIT, filter: { subject_contains: words } });
       const { messages } = await queryIndex(new PageReader(counting, WHOLE, asked, null), asked);
-      expect(messages.length).to.be.above(0);
+      const uids = messages.map(({ ref }) => ref.uid);
+      expect(uids).to.deep.equal(newestWith(words));
       expect(ways).to.have.length(statements);
     });
+
+  it('is in order when one folder has newer matches farther down than another', async () => {
+    const { sql } = world;
+    await sql.transaction(async (inside) => {
+      await inside.query(
+        `insert into mirror.folder (mailbox_number, folder_number, uid_validity, uid_next, indexed_from, total, indexed, checked_at)
+         values ($1, 3, 9, 101, 1, 100, 100, now())`,
+        [MAILBOX_NUMBER],
+      );
+      // All of them are older than the first match of the large folder, which is the 600th message from its end.
+      await inside.query(
+        `insert into mirror.message (mailbox_number, folder_number, uid, received_at, size, seen, flagged, answered, draft, deleted, has_attachment)
+         select $1, 3, uid, uid, uid, false, false, false, false, false, false from generate_series(1, 100) as uid`,
+        [MAILBOX_NUMBER],
+      );
+      await inside.query(
+        `insert into mirror.message_text select $1, 3, uid, E'\\nRARE' || repeat(E'\\x1e', 6), '{}' from generate_series(1, 100) as uid`,
+        [MAILBOX_NUMBER],
+      );
+      await inside.query(
+        `update mirror.message_text set words = E'\\nRARE' || repeat(E'\\x1e', 6) where mailbox_number = $1 and folder_number = 1 and uid = $2`,
+        [MAILBOX_NUMBER, MESSAGES - 600],
+      );
+      const folders = [1, 3].map((number) => ({ number, path: String(number) }));
+      for (const order of ['received_desc', 'subject_asc'] as const) {
+        const asked = queryOf({
+          depth: 'envelope',
+          limit: 10,
+          folders,
+          order,
+          filter: { subject_contains: 'rare' },
+        });
+        const { messages } = await queryIndex(new PageReader(inside, WHOLE, asked, null), asked);
+        const places = messages.map(({ ref }) => [ref.folder.number, ref.uid]);
+        const others = Array.from({ length: 9 }, (_, at) => [3, order === 'subject_asc' ? at + 1 : 100 - at]);
+        expect(places, order).to.deep.equal([[1, MESSAGES - 600], ...others]);
+      }
+      await inside.query('delete from mirror.message_text where folder_number = 3');
+      await inside.query('delete from mirror.message where folder_number = 3');
+      await inside.query('delete from mirror.folder where folder_number = 3');
+    });
+  });
 
   it('is not analyzed again before it has grown', async () => {
     await world.sql.query('update mirror.message set flagged = true where uid = 1');
