@@ -50,7 +50,7 @@ export interface Context {
   markRecorded(): void;
   /** Nothing was made: the answer is a 200 (`rest.orUnchanged`). */
   markUnchanged(): void;
-  /** Notes the output as JSON, where it was checked and serialised before: the response is then that text. */
+  /** Notes the output as JSON, where it was serialised before: the response is then that text. */
   noteJson(json: string): void;
   /** Records a read of message bodies, raw messages or attachments; the response waits until the event is stored. */
   recordRead(read: ReadRecord): Promise<void>;

@@ -18,6 +18,7 @@ const MOST_BYTES = 32 * 1_048_576;
 const MOST_MESSAGES = 100;
 /** Pages asked for once that are remembered until they are asked for again. */
 const MOST_ASKED = 1_000;
+const MOST_ASKED_BYTES = 2 * 1_048_576;
 
 interface RecentPage {
   /** An entry is replaced when the mailbox changes: its folders and their roles are part of a page. */
@@ -33,7 +34,10 @@ interface RecentPage {
 
 /** The pages of one mail port. */
 class RecentPages {
-  readonly #asked = new BoundedMap<string, true>(MOST_ASKED);
+  readonly #asked = new BoundedMap<string, true>(MOST_ASKED, {
+    mostBytes: MOST_ASKED_BYTES,
+    bytesOf: (_, key) => approximateBytes(key),
+  });
   readonly #pages = new BoundedMap<string, RecentPage>(MOST_PAGES, {
     mostBytes: MOST_BYTES,
     bytesOf: ({ bytes }) => bytes,
