@@ -25,7 +25,7 @@ const SETTLE_MS = 10_000;
 const RETRY_AFTER_MS = 500;
 const MOST_TRIES = 60;
 const SAMPLES = 6;
-/** Two of five mailboxes list their folders within this time. */
+/** Half of the mailboxes list their folders within this time. */
 const IDLE_MS = 20_000;
 /** The memory of fewer mailboxes is less than what varies anyway: no target, and no ratio. Nor has their CPU a target. */
 const MANY = 1_000;

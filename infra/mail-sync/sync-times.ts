@@ -43,7 +43,7 @@ export const SYNC_TIMES: SyncTimes = {
   gatherMs: 25,
   lookEveryMs: 250,
   sweepEveryMs: MINUTE,
-  roundEveryMs: 50 * SECOND,
+  roundEveryMs: 40 * SECOND,
   turnMs: 3 * SECOND,
   pollEveryMs: 1_200,
   compareEveryMs: 15 * MINUTE,
