@@ -46,7 +46,7 @@ module.exports = {
     },
     {
       name: 'markup-in-its-thread',
-      comment: 'Parsers of HTML and CSS are loaded by the threads for markup, not by the process.',
+      comment: 'What parses CSS and cleans HTML is loaded by the threads for markup, not by the process.',
       severity: 'error',
       from: {
         path: `^(${LAYERS.join('|')})/`,
