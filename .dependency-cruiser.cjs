@@ -6,8 +6,10 @@ const LAYERS = ['infra', 'mcp', 'read-api', 'projections', 'commands'];
 const ENTRIES =
   '^infra/(process/(main|store)|demo/demo|markup/markup-worker|admin/(admin|backup|export|rebuild|restore))\\.ts$';
 
-/** The files of commands/html that parse HTML and CSS, or need those that do. */
-const PARSERS = 'computed-style|css|mail-style|read-html|style-rules|text-look|visible-html|written-markup';
+/** The files that parse CSS and clean HTML, or need those that do. */
+const PARSERS =
+  'commands/html/(computed-style|css|mail-style|read-html|style-rules|text-look|visible-html|written-markup)|' +
+  'read-api/approvals/preview/mail-html';
 
 /** A package by its name, or a module of Node's own. */
 const packages = (...names) => names.map((name) => `(^|/)node_modules/(@types/)?${name}(/|$)`);
@@ -50,9 +52,12 @@ module.exports = {
       severity: 'error',
       from: {
         path: `^(${LAYERS.join('|')})/`,
-        pathNot: `^(commands/html/(${PARSERS})|infra/markup/markup-worker|read-api/approvals/preview/mail-html)\\.ts$`,
+        pathNot: `^(${PARSERS}|infra/markup/markup-worker)\\.ts$`,
       },
-      to: { path: `^commands/html/(${PARSERS})\\.ts$`, dependencyTypesNot: ['type-only'] },
+      to: {
+        path: [`^(${PARSERS})\\.ts$`, ...packages('css-tree', 'culori', 'marked', 'sanitize-html')],
+        dependencyTypesNot: ['type-only'],
+      },
     },
     ...floors,
     {

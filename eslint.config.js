@@ -54,6 +54,8 @@ export default defineConfig(
           message: 'Export by name, so that a search finds every use.',
         },
       ],
+      // Node would load a file of which only types are imported one by one.
+      '@typescript-eslint/no-import-type-side-effects': 'error',
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
       '@typescript-eslint/switch-exhaustiveness-check': [
         'error',

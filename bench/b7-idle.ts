@@ -2,7 +2,7 @@
  * B7: many mailboxes of a Dovecot, connected and idling in one gateway process, compared with bare clients
  * (`idle-anchor.ts`). Linux only: memory, CPU time and connections are read from `/proc`.
  */
-import { type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,12 +1,12 @@
 /** Messages sent per hour (`contract.md` 3 and 15): counted before the intent, so that no race exceeds it. */
 import { z } from 'zod';
 import { type Aggregate, type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import { type ActorKind, type Caller } from '../kernel/access.ts';
+import type { ActorKind, Caller } from '../kernel/access.ts';
 import { quotasOn } from '../kernel/grant-quotas.ts';
 import { GatewayError } from '../values/errors.ts';
 import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
 import type { Ports } from '../ports/ports.ts';
-import { type OperationState } from './operation.ts';
+import type { OperationState } from './operation.ts';
 
 const QuotaTaken = defineEvent({
   type: 'QuotaTaken',

@@ -8,7 +8,7 @@ import { holdLease } from '../../commands/kernel/hold-lease.ts';
 import type { Fact } from '../../commands/values/event.ts';
 import { VERSIONED_TABLES } from './read-trails.ts';
 import { rememberVerified } from './remember-verified.ts';
-import { type Sealer, type SealPorts } from './sealer.ts';
+import type { Sealer, SealPorts } from './sealer.ts';
 import { sealAuthor } from './sign-checkpoint.ts';
 import { type VerifiedTrail, verifyLog } from './verify-log.ts';
 

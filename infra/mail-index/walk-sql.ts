@@ -76,8 +76,9 @@ export const valueParameter = ({ value }: Keyset, parameters: Parameters): strin
  */
 export function walkedMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
   const { order } = ask;
-  const alias = isTextOrder(order) ? 't' : 'm';
-  const { looked, found } = isTextOrder(order) ? alongTexts(ask, parameters) : alongMessages(ask, parameters);
+  const { alias, looked, found } = isTextOrder(order)
+    ? alongTexts(ask, parameters)
+    : alongMessages(ask, parameters);
   const asked = askedFolders(ask, parameters);
   const inFolder = sorting(ask, alias);
   if (way.kind !== 'glance') {
@@ -107,6 +108,8 @@ function askedFolders({ order, after, folderNumbers }: PageAsk, parameters: Para
 
 /** The rows of one folder that are looked at, and the messages found among such rows. */
 interface Walk {
+  /** Of the rows in both texts. */
+  readonly alias: 'm' | 't';
   readonly looked: string;
   readonly found: (looked: string) => string;
 }
@@ -117,6 +120,7 @@ function alongMessages(ask: PageAsk, parameters: Parameters): Walk {
   // Tested message by message: a join would be planned for all of them.
   const texts = textOfEach(conditions.filter(({ readsText }) => readsText));
   return {
+    alias: 'm',
     looked: `
       select m.*, ${valueOf(ask.order)} as value from mirror.message m
       where ${stretch(ask, 'm', parameters)} and ${listed(ask)} and ${plain}`,
@@ -132,6 +136,7 @@ const textOfEach = (conditions: readonly Condition[]): string =>
 function alongTexts(ask: PageAsk, parameters: Parameters): Walk {
   const condition = allOf(conditionsOf(ask.filter, parameters)).sql;
   return {
+    alias: 't',
     looked: `
       select t.*, ${valueOf(ask.order)} as value from mirror.message_text t
       where ${stretch(ask, 't', parameters)}`,

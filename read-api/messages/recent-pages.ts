@@ -103,10 +103,11 @@ export async function showPage(
 const NEVER_KEPT = { isAskedAgain: false, page: undefined };
 
 /**
- * Null for pages that are not cached: those with text, and the full view, on which a person may decide.
+ * Null for pages that are not cached: counts, threads, those with text, and the full view, on which a person may decide.
  * Elsewhere `first_contact` may be as old as the page, as other folders change; nothing depends on it.
  */
 function keyOf({ mailbox, access, view, body }: Viewing, query: MailQuery): string | null {
-  if (body !== null || view === 'full' || query.after !== null) return null;
+  const isPlain = body === null && !['full', 'count', 'threads'].includes(view);
+  if (!isPlain || query.after !== null) return null;
   return JSON.stringify([mailbox.id, access.folderRoles, view, query]);
 }

@@ -1,6 +1,6 @@
 /** Lines and covers altered, removed, inserted and moved. */
 import { alter, bad, covered, LAST, seven, shifted } from './altered-files.ts';
-import { type AuditCase } from './audit-case.ts';
+import type { AuditCase } from './audit-case.ts';
 import { sha256 } from './sample-keys.ts';
 import { fileOf, put, SampleTrail } from './sample-trail.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jsonEvent } from '@eventstore/db-client';
 import { expect } from 'chai';
-import { type Manifest, type StoredFile } from '../../../../infra/backup/backup-manifest.ts';
+import type { Manifest, StoredFile } from '../../../../infra/backup/backup-manifest.ts';
 import { restoreBackup, type RestoreOptions } from '../../../../infra/backup/restore-backup.ts';
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
