@@ -93,7 +93,8 @@ async function fetchSince(
       const present = new Map<number, readonly string[]>();
       for await (const { uid, flags } of client.fetch(range, { uid: true, flags: true }, options)) {
         // `n:*` always includes the last message, even below n.
-        if (since !== null || uid >= mirror.uidNext) present.set(uid, mirroredFlags(flags));
+        if (isWhole(uid, flags) && (since !== null || uid >= mirror.uidNext))
+          present.set(uid, mirroredFlags(flags));
       }
       const total = client.mailbox === false ? 0 : client.mailbox.exists;
       return { present, vanished, total, modseq: floor };
@@ -111,11 +112,15 @@ export async function fetchFlags(
   return await connection.run(async (client) => {
     const present = new Map<number, readonly string[]>();
     for await (const { uid, flags } of client.fetch(set, { uid: true, flags: true }, { uid: true })) {
-      present.set(uid, mirroredFlags(flags));
+      if (isWhole(uid, flags)) present.set(uid, mirroredFlags(flags));
     }
     return present;
   });
 }
+
+/** False for what a server may add unasked: flags without the UID (RFC 9051 7.5.2), a new MODSEQ alone (RFC 7162 3.2). */
+const isWhole = (uid: number | undefined, flags: unknown): boolean =>
+  uid !== undefined && flags !== undefined;
 
 /** Messages of the open folder in the mirror's form, including those marked `\Deleted`. Throws like `ImapConnection.run`. */
 export async function fetchMirrored(
@@ -125,13 +130,12 @@ export async function fetchMirrored(
   uids: readonly number[],
 ): Promise<readonly MirroredMessage[]> {
   if (uids.length === 0) return [];
-  const asked = new Set(uids);
   const fetched = await fetchEnvelopes(connection, uids, FETCH_ITEMS.structure);
   const mirrored = (message: FetchMessageObject): MirroredMessage => ({
     ...toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders),
     deleted: isDeleted(message),
   });
-  return fetched.filter(({ uid }) => asked.has(uid)).map(mirrored);
+  return fetched.map(mirrored);
 }
 
 /** Flags in the mirror's form, so that server and mirror can be compared. */

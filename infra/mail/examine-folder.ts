@@ -4,10 +4,10 @@ import type { Sighting } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ActionTarget } from './act-on-folder.ts';
 import { askStatus } from './ask-status.ts';
+import { fetchMessages } from './fetch-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { assertThere, openIfThere, openListed } from './open-folder.ts';
 import { searchUids } from './search-uids.ts';
-import { uidSet } from './uid-set.ts';
 import type { FolderCounts } from '../mail-index/folder-freshness.ts';
 
 const NOTHING: Sighting = { presentUids: new Set(), flagsByUid: new Map() };
@@ -23,10 +23,7 @@ export async function examineMessages(
 ): Promise<Sighting> {
   const open = await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity || uids.length === 0) return NOTHING;
-  const asked = new Set(uids);
-  const query = { uid: true, flags: true };
-  const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), query, { uid: true }));
-  const found = fetched.filter(({ uid }) => asked.has(uid));
+  const found = await fetchMessages(connection, uids, { flags: true });
   return {
     presentUids: new Set(found.map(({ uid }) => uid)),
     flagsByUid: new Map(found.map(({ uid, flags }) => [uid, [...(flags ?? [])]])),
@@ -83,8 +80,7 @@ export async function findByMessageId(
   // `n:*` always includes the last message, even below n.
   const candidates = found.filter((uid) => uid >= fromUid);
   if (candidates.length === 0) return [];
-  const query = { uid: true, envelope: true };
-  const fetched = await connection.run((client) => client.fetchAll(uidSet(candidates), query, { uid: true }));
+  const fetched = await fetchMessages(connection, candidates, { envelope: true });
   return fetched
     .filter(({ envelope }) => envelope?.messageId?.trim() === wanted)
     .map(({ uid }) => uid)

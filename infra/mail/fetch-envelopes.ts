@@ -8,8 +8,8 @@ import type {
 import { type AddressObject, simpleParser } from 'mailparser';
 import { decodePiece } from '../../commands/mail/transfer-decoding.ts';
 import { decodeSevenBit, decodeUndeclared } from './charsets.ts';
+import { fetchMessages } from './fetch-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { uidSet } from './uid-set.ts';
 
 const FIELDS = ['Subject', 'From', 'To', 'Cc', 'Bcc', 'Reply-To'];
 
@@ -26,14 +26,15 @@ export async function fetchEnvelopes(
   uids: readonly number[],
   items: FetchQueryObject,
 ): Promise<readonly FetchMessageObject[]> {
-  const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), items, { uid: true }));
+  const fetched = await fetchMessages(connection, uids, items);
   const unread = fetched.filter(
     ({ envelope }) => envelope && textsOf(envelope).some((text) => UNREAD.test(text)),
   );
   if (unread.length === 0) return fetched;
-  const set = uidSet(unread.map(({ uid }) => uid));
-  const raw = await connection.run((client) =>
-    client.fetchAll(set, { uid: true, headers: FIELDS }, { uid: true }),
+  const raw = await fetchMessages(
+    connection,
+    unread.map(({ uid }) => uid),
+    { headers: FIELDS },
   );
   const headers = new Map(raw.map(({ uid, headers: each }) => [uid, each]));
   const mended = fetched.map(async (message) => {

@@ -1,6 +1,6 @@
 /** Fetches one part of several messages, and again alone for messages where a server returned too little. */
+import { fetchMessages } from './fetch-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { uidSet } from './uid-set.ts';
 
 /** A message, and the encoded size that its BODYSTRUCTURE reports. */
 export interface PartPlace {
@@ -39,8 +39,7 @@ async function fetchTogether(
   uids: readonly number[],
   { path, maxLength }: PartRange,
 ): Promise<ReadonlyMap<number, Uint8Array>> {
-  const query = { uid: true, bodyParts: [{ key: path, start: 0, maxLength }] };
-  const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), query, { uid: true }));
+  const fetched = await fetchMessages(connection, uids, { bodyParts: [{ key: path, start: 0, maxLength }] });
   return new Map(
     fetched.flatMap(({ uid, bodyParts }): [number, Uint8Array][] => {
       const bytes = bodyParts?.get(path.toLowerCase());

@@ -101,12 +101,11 @@ export async function fetchEntries(
   uids: readonly number[],
   depth: Depth,
 ): Promise<readonly FetchedEntry[]> {
-  const asked = new Set(uids);
   const entries: FetchedEntry[] = [];
   for (const piece of inPieces(uids, UIDS_PER_FETCH)) {
     const fetched = await fetchEnvelopes(connection, piece, FETCH_ITEMS[depth]);
     for (const message of fetched) {
-      if (asked.has(message.uid) && !isDeleted(message)) {
+      if (!isDeleted(message)) {
         entries.push({
           message: toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders),
           structure: message.bodyStructure,

@@ -53,12 +53,11 @@ async function identifyAsOpen(connection: ImapConnection, uids: readonly number[
 }
 
 async function identifyUids(connection: ImapConnection, uids: readonly number[]): Promise<Found> {
-  const asked = new Set(uids);
   const found = new Map<number, Identified>();
   for (const piece of inPieces(uids, UIDS_PER_FETCH)) {
-    const fetched = await fetchEnvelopes(connection, piece, { uid: true, flags: true, envelope: true });
+    const fetched = await fetchEnvelopes(connection, piece, { flags: true, envelope: true });
     for (const message of fetched) {
-      if (!asked.has(message.uid) || isDeleted(message)) continue;
+      if (isDeleted(message)) continue;
       found.set(message.uid, { messageId: messageIdOf(message), subject: subjectOf(message) });
     }
   }

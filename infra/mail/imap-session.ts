@@ -26,6 +26,7 @@ import {
   UNKNOWN,
 } from './act-on-folder.ts';
 import type { Lease } from './connection-pool.ts';
+import { fetchMessages } from './fetch-messages.ts';
 import { fetchPlaces } from './fetch-places.ts';
 import { findByMessageId, folderCounts, folderStatus, examineMessages } from './examine-folder.ts';
 import type { FolderCounts } from '../mail-index/folder-freshness.ts';
@@ -254,10 +255,9 @@ export async function describePart(
 ): Promise<PartDescription | null> {
   const open = await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity) return null;
-  const query = { uid: true, flags: true, bodyStructure: true };
-  const fetched = await connection.run((client) => client.fetchAll(String(uid), query, { uid: true }));
-  const message = fetched.find((each) => each.uid === uid && !isDeleted(each));
-  return message?.bodyStructure ? partOf(message.bodyStructure, part) : null;
+  const [message] = await fetchMessages(connection, [uid], { flags: true, bodyStructure: true });
+  if (message?.bodyStructure === undefined || isDeleted(message)) return null;
+  return partOf(message.bodyStructure, part);
 }
 
 /**
@@ -276,10 +276,7 @@ export async function readBytes(
   if (open?.uidValidity !== uidValidity) return null;
   const range = { start: offset, maxLength: length };
   const query = path === null ? { source: range } : { bodyParts: [{ key: path, ...range }] };
-  const fetched = await connection.run((client) =>
-    client.fetchAll(String(uid), { uid: true, ...query }, { uid: true }),
-  );
-  const message = fetched.find((each) => each.uid === uid);
+  const [message] = await fetchMessages(connection, [uid], query);
   if (message === undefined) return null;
   const bytes = path === null ? message.source : message.bodyParts?.get(path.toLowerCase());
   return bytes ?? new Uint8Array();

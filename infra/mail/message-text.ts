@@ -7,10 +7,11 @@ import type { ReadHtml } from '../../commands/html/read-html.ts';
 import { markupThreads } from '../markup/worker-markup.ts';
 import { isHollow, substitutePartsOf, type TextPart, textPartsOf } from './body-structure.ts';
 import { decodeText } from './decode-text.ts';
+import { fetchMessages } from './fetch-messages.ts';
 import { fetchPart, type PartPlace } from './fetch-part.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { readSource } from './source-text.ts';
-import { inPieces, uidSet } from './uid-set.ts';
+import { inPieces } from './uid-set.ts';
 
 /** Encoded bytes read for one answer, shared by its messages; a single message may use all of it. */
 const BYTES_PER_ANSWER = 16 * 1024 * 1024;
@@ -95,8 +96,7 @@ const among = (structures: Structures, uids: readonly number[]): Structures =>
   new Map([...structures].filter(([uid]) => uids.includes(uid)));
 
 async function fetchStructures(connection: ImapConnection, uids: readonly number[]): Promise<Structures> {
-  const query = { uid: true, bodyStructure: true };
-  const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), query, { uid: true }));
+  const fetched = await fetchMessages(connection, uids, { bodyStructure: true });
   return new Map(fetched.flatMap(({ uid, bodyStructure }) => (bodyStructure ? [[uid, bodyStructure]] : [])));
 }
 

@@ -152,8 +152,9 @@ async function fetchPairs(connection: ImapConnection, range: string): Promise<re
       { uid: true, internalDate: true },
       { uid: true },
     )) {
-      const date = internalDate instanceof Date ? internalDate.getTime() : 0;
-      pairs.push({ uid, date });
+      // A response without a date was not asked for: flags that another client changed.
+      if (internalDate === undefined) continue;
+      pairs.push({ uid, date: internalDate instanceof Date ? internalDate.getTime() : 0 });
     }
     return pairs;
   });

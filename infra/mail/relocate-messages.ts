@@ -15,6 +15,7 @@ import {
   rejected,
   settle,
 } from './act-on-folder.ts';
+import { fetchMessages } from './fetch-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { uidSet } from './uid-set.ts';
 import { openIfThere } from './open-folder.ts';
@@ -164,9 +165,7 @@ export async function providerIdsOf(
   uids: readonly number[],
 ): Promise<ProviderIds> {
   if (!connection.capabilities.sharesMessages || uids.length === 0) return new Map();
-  const fetched = await connection.run((client) =>
-    client.fetchAll(uidSet(uids), { uid: true }, { uid: true }),
-  );
+  const fetched = await fetchMessages(connection, uids, {});
   return new Map(
     fetched.flatMap(({ uid, emailId }): [number, string][] =>
       emailId === undefined ? [] : [[uid, emailId]],

@@ -2,6 +2,7 @@
 import { simpleParser } from 'mailparser';
 import type { BodySource } from '../../commands/mail/message.ts';
 import { decodeUndeclared } from './charsets.ts';
+import { fetchMessages } from './fetch-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
 /** No more of such a message is read. */
@@ -23,10 +24,8 @@ export async function readSource(
   maxBytes: number,
 ): Promise<SourceText | null> {
   const range = { start: 0, maxLength: Math.min(maxBytes, MOST_BYTES) };
-  const fetched = await connection.run((client) =>
-    client.fetchAll(String(uid), { uid: true, source: range }, { uid: true }),
-  );
-  const raw = fetched.find((each) => each.uid === uid)?.source;
+  const [fetched] = await fetchMessages(connection, [uid], { source: range });
+  const raw = fetched?.source;
   if (raw === undefined) return null;
   const { html, text } = await parsed(raw);
   if (html.trim() !== '' && (source === 'html' || text.trim() === '')) return { text: html, isHtml: true };

@@ -20,6 +20,8 @@ export interface ImapHabits {
    * by the folder that now has its path.
    */
   readonly goneWhileOpen: 'kept' | 'refused' | 'by path';
+  /** True for a server that adds the flags of every message, unasked, before and after the answer to a FETCH. */
+  readonly addsFlags: boolean;
   /** The returned part of a piece of the message, the `nth` of one request from 0; null = NIL. */
   readonly gives: (piece: Buffer, nth: number) => Buffer | null;
 }
@@ -37,6 +39,7 @@ export const GMAIL_LIKE: ImapHabits = {
   mostConnections: Infinity,
   tooManyConnections: '[LIMIT] Maximum number of connections from user+IP exceeded',
   goneWhileOpen: 'kept',
+  addsFlags: false,
   gives: (piece) => piece,
 };
 

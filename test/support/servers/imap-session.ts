@@ -249,7 +249,8 @@ export class ImapTestSession {
     const since = Array.isArray(modifier) ? Number((modifier as readonly Word[])[1]) : 0;
     const names = typeof items === 'string' ? [items] : (items ?? []).map(String);
     const { account } = this.#server;
-    const { gives } = this.#habits;
+    const { gives, addsFlags } = this.#habits;
+    if (addsFlags) this.#tellAllFlags();
     for (const [nth, [uid, message]] of this.#inSet(String(set)).entries()) {
       if (message.modseq <= since) continue;
       const given = (piece: Buffer): Buffer | null => gives(piece, nth);
@@ -257,6 +258,12 @@ export class ImapTestSession {
       const told = [...new Set([...names, 'UID'])].map((name) => item(at, name));
       this.#say(`${this.#sequence(uid)} FETCH (${told.join(' ')})`);
     }
+    if (addsFlags) this.#tellAllFlags();
+  }
+
+  #tellAllFlags(): void {
+    for (const known of this.#known) known.modseq = -1;
+    this.#tellFlags(this.#folder().messages);
   }
 
   #sequence(uid: number): string {

@@ -38,6 +38,7 @@ const FIND_EVERY_MS = 100;
 const RAW_STREAMS = 2;
 const ARCHIVERS = 3;
 const FIND_WITHIN_MS = 30_000;
+const FINAL_WITHIN_MS = 90_000;
 
 export class MixedLoad {
   readonly #options: MixedLoadOptions;
@@ -142,12 +143,14 @@ export class MixedLoad {
     }
   }
 
-  /** An unknown outcome is requested a second time; the answer of a mark is final at once. */
+  /** An unknown outcome is requested again: it is settled once the mailbox can be read. */
   async #untilFinal(again: () => Promise<Reply>, isRecorded: boolean): Promise<void> {
+    const giveUpAt = performance.now() + FINAL_WITHIN_MS;
     for (;;) {
       const { operation_id, results } = await again();
       if (isRecorded) this.answers.push({ operationId: operation_id, results });
       if (results.every(({ outcome }) => outcome !== 'unknown')) return;
+      if (performance.now() > giveUpAt) throw new Error(`${operation_id} stays without a known outcome`);
       await delay(PAUSE_MS);
     }
   }
