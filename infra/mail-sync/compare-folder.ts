@@ -55,7 +55,9 @@ function compareRange(
     const there = await fetchFlags(connection, `${String(from)}:${String(to)}`);
     const known = await sync.index.flagsOf(sync.keyOf(folder), from, to);
     const gone = new Set([...known.keys()].filter((uid) => !there.has(uid)));
-    const present = new Map([...there].filter(([uid, flags]) => !isAsKnown(flags, known.get(uid))));
+    // The server may add flags of others unasked.
+    const asked = [...there].filter(([uid]) => uid >= from && uid <= to);
+    const present = new Map(asked.filter(([uid, flags]) => !isAsKnown(flags, known.get(uid))));
     const different = gone.size + present.size;
     if (different > 0) await ingestMessages({ sync, connection, folder, mirror }, { present, gone }, mirror);
     return { different, size: known.size + there.size };

@@ -118,7 +118,7 @@ export async function fetchFlags(
   });
 }
 
-/** False for what a server may add unasked: flags without the UID (RFC 9051 7.5.2), a new MODSEQ alone (RFC 7162 3.2). */
+/** False for what a server may add unasked: flags without the UID (RFC 3501 7.4.2), a new MODSEQ alone (RFC 7162 3.1.4.2). */
 const isWhole = (uid: number | undefined, flags: unknown): boolean =>
   uid !== undefined && flags !== undefined;
 

@@ -279,5 +279,6 @@ export async function readBytes(
   const [message] = await fetchMessages(connection, [uid], query);
   if (message === undefined) return null;
   const bytes = path === null ? message.source : message.bodyParts?.get(path.toLowerCase());
-  return bytes ?? new Uint8Array();
+  // imapflow gives `false` for NIL.
+  return Buffer.isBuffer(bytes) ? bytes : new Uint8Array();
 }

@@ -152,7 +152,7 @@ async function fetchPairs(connection: ImapConnection, range: string): Promise<re
       { uid: true, internalDate: true },
       { uid: true },
     )) {
-      // A response without a date was not asked for: flags that another client changed.
+      // Not asked for: flags that another client changed.
       if (internalDate === undefined) continue;
       pairs.push({ uid, date: internalDate instanceof Date ? internalDate.getTime() : 0 });
     }

@@ -25,8 +25,9 @@ export async function readSource(
 ): Promise<SourceText | null> {
   const range = { start: 0, maxLength: Math.min(maxBytes, MOST_BYTES) };
   const [fetched] = await fetchMessages(connection, [uid], { source: range });
+  // imapflow gives `false` for NIL.
   const raw = fetched?.source;
-  if (raw === undefined) return null;
+  if (!Buffer.isBuffer(raw)) return null;
   const { html, text } = await parsed(raw);
   if (html.trim() !== '' && (source === 'html' || text.trim() === '')) return { text: html, isHtml: true };
   if (text.trim() !== '') return { text, isHtml: false };

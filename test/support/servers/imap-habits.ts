@@ -20,8 +20,10 @@ export interface ImapHabits {
    * by the folder that now has its path.
    */
   readonly goneWhileOpen: 'kept' | 'refused' | 'by path';
-  /** True for a server that adds the flags of every message, unasked, before and after the answer to a FETCH. */
-  readonly addsFlags: boolean;
+  /** True for a server that tells of every message unasked, with UID and without, before and after the answer to a FETCH. */
+  readonly tellsUnasked: boolean;
+  /** Called with the items of a FETCH before it is answered. */
+  readonly beforeFetch: (items: string) => void;
   /** The returned part of a piece of the message, the `nth` of one request from 0; null = NIL. */
   readonly gives: (piece: Buffer, nth: number) => Buffer | null;
 }
@@ -39,7 +41,8 @@ export const GMAIL_LIKE: ImapHabits = {
   mostConnections: Infinity,
   tooManyConnections: '[LIMIT] Maximum number of connections from user+IP exceeded',
   goneWhileOpen: 'kept',
-  addsFlags: false,
+  tellsUnasked: false,
+  beforeFetch: () => undefined,
   gives: (piece) => piece,
 };
 

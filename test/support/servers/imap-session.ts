@@ -248,9 +248,10 @@ export class ImapTestSession {
   #fetch([set, items, modifier]: readonly Word[]): undefined {
     const since = Array.isArray(modifier) ? Number((modifier as readonly Word[])[1]) : 0;
     const names = typeof items === 'string' ? [items] : (items ?? []).map(String);
+    this.#habits.beforeFetch(names.join(' '));
     const { account } = this.#server;
-    const { gives, addsFlags } = this.#habits;
-    if (addsFlags) this.#tellAllFlags();
+    const { gives, tellsUnasked } = this.#habits;
+    if (tellsUnasked) this.#tellUnasked();
     for (const [nth, [uid, message]] of this.#inSet(String(set)).entries()) {
       if (message.modseq <= since) continue;
       const given = (piece: Buffer): Buffer | null => gives(piece, nth);
@@ -258,10 +259,14 @@ export class ImapTestSession {
       const told = [...new Set([...names, 'UID'])].map((name) => item(at, name));
       this.#say(`${this.#sequence(uid)} FETCH (${told.join(' ')})`);
     }
-    if (addsFlags) this.#tellAllFlags();
+    if (tellsUnasked) this.#tellUnasked();
   }
 
-  #tellAllFlags(): void {
+  #tellUnasked(): void {
+    for (const [at, { uid, modseq }] of this.#known.entries()) {
+      this.#say(`${String(at + 1)} FETCH (FLAGS (\\Recent))`);
+      this.#say(`${String(at + 1)} FETCH (UID ${String(uid)} MODSEQ (${String(modseq)}))`);
+    }
     for (const known of this.#known) known.modseq = -1;
     this.#tellFlags(this.#folder().messages);
   }

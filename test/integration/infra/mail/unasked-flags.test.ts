@@ -63,7 +63,7 @@ describe('flags that another client changes in an open folder', () => {
   });
 });
 
-describe('a mail server that adds flags to each answer', function () {
+describe('a mail server that tells of messages unasked', function () {
   this.timeout(60_000);
   let server: ScriptedImapServer<PlainAccount>;
   let under: MailGatewayUnderTest;
@@ -71,7 +71,7 @@ describe('a mail server that adds flags to each answer', function () {
   const [first] = RAWS;
 
   before(async () => {
-    server = await ScriptedImapServer.start({ ...MODERN, addsFlags: true }, new PlainAccount(['INBOX']));
+    server = await ScriptedImapServer.start({ ...MODERN, tellsUnasked: true }, new PlainAccount(['INBOX']));
     for (const [at, raw] of RAWS.entries())
       server.account.deliver({ raw, labels: ['INBOX'], receivedAt: new Date(Date.UTC(2026, 0, 2 - at)) });
     under = mailGateway(server.imap(), USER);
@@ -112,17 +112,63 @@ describe('a mail server that adds flags to each answer', function () {
     expect(await under.mail((session) => session.describePart(ref, 1))).not.to.equal(null);
   });
 
+  it('ends a download where a part is withheld', async () => {
+    const [ref] = refs;
+    if (ref === undefined) throw new Error('nothing to read');
+    server.habits = { ...server.habits, gives: () => null };
+    const read = await under.mail((session) => session.readBytes(ref, '1', 0, 20));
+    server.habits = { ...server.habits, gives: (piece) => piece };
+    expect(read).to.have.length(0);
+  });
+
   it('fills the mirror as any other', async () => {
     const rig = await startSyncRig(server.imap(), USER, { hasQueries: true });
     try {
       rig.work();
       await eventually(() => rig.entry().state === 'connected');
+      // The client of this comparison takes every response for an answer.
+      server.habits = MODERN;
       expect(await rig.differences()).to.deep.equal([]);
       const answer = await rig.index.query(rig.whole(), queryOf({ folders: [rig.folder('INBOX')] }));
       expect(answer?.messages.map(({ subject }) => subject)).to.deep.equal(SUBJECTS);
       expect(answer?.messages.map(({ receivedAt }) => receivedAt.getUTCDate())).to.deep.equal([2, 1]);
     } finally {
       await rig.close();
+    }
+  });
+});
+
+describe('a flag that changes while a new message is fetched', function () {
+  this.timeout(60_000);
+
+  it('is told of at once', async () => {
+    const account = new PlainAccount(['INBOX']);
+    const server = await ScriptedImapServer.start(MODERN, account);
+    const [raw = ''] = RAWS;
+    const older = account.deliver({ raw, labels: ['INBOX'] });
+    const rig = await startSyncRig(server.imap(), USER);
+    try {
+      rig.work({ roundEveryMs: 60_000 });
+      await eventually(
+        async () => rig.entry().state === 'connected' && (await rig.differences()).length === 0,
+      );
+      let changes = 0;
+      const beforeFetch = (items: string): void => {
+        if (!items.includes('BODYSTRUCTURE') || changes > 0) return;
+        changes += 1;
+        account.setFlags(older, new Set(['\\Seen']));
+      };
+      server.habits = { ...MODERN, beforeFetch };
+      account.deliver({ raw, labels: ['INBOX'] });
+      await eventually(() => rig.told().length === 2);
+      expect(changes).to.equal(1);
+      expect(rig.told().map(({ kind, uid }) => [kind, uid])).to.deep.equal([
+        ['received', 2],
+        ['updated', 1],
+      ]);
+    } finally {
+      await rig.close();
+      await server.close();
     }
   });
 });
