@@ -8,13 +8,15 @@ import { EnvelopeRefusal } from './json-rpc-messages.ts';
 
 export const ALLOWED_METHODS = 'POST, DELETE';
 
+/** Written as bytes, as the answers of REST. */
 function sendText(response: ServerResponse, status: number, type: string, text: string): void {
+  const body = Buffer.from(text);
   response.writeHead(status, {
     'Content-Type': type,
-    'Content-Length': Buffer.byteLength(text),
+    'Content-Length': body.length,
     'X-Content-Type-Options': 'nosniff',
   });
-  response.end(text);
+  response.end(body);
 }
 
 /** One JSON-RPC response, or an array of them. */
