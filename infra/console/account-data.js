@@ -40,16 +40,18 @@ export function endCard({ names, leave }) {
     tone: 'danger',
     problem,
     act: async () => {
-      const isDone = await askTyped({
+      await askTyped({
         title: 'Delete your account?',
         about:
           'You leave every organisation. Your tokens end, and your agents are deleted. Your name and address are erased; it cannot be undone.',
         wanted: email,
         confirm: 'Delete account',
         next: { last_owner: 'Make someone else an owner there first, or delete that organisation.' },
-        act: deleteMe,
+        act: async () => {
+          await deleteMe();
+          leave('Your account is deleted.');
+        },
       });
-      if (isDone) leave('Your account is deleted.');
     },
   });
   return card(

@@ -75,13 +75,15 @@ export class SessionsCard {
   }
 
   async #endAll() {
-    const isDone = await ask({
+    await ask({
       title: 'End all sessions?',
       content: [h('p', null, 'Also this one: you sign in again.')],
       confirm: 'End all',
       tone: 'danger',
-      act: endAllSessions,
+      act: async () => {
+        await endAllSessions();
+        this.#context.leave('All your sessions have ended. Sign in again.');
+      },
     });
-    if (isDone) this.#context.leave('All your sessions have ended. Sign in again.');
   }
 }

@@ -26,7 +26,8 @@ import { countWaiting, setTitle } from './waiting.js';
  * @property {AbortSignal} signal aborted when the view is left
  * @property {(news: string) => void} announce announces news to screen readers
  * @property {() => void} reload shows the address again, with what the gateway says of the person now
- * @property {(notice: string) => void} leave forgets the session, which has ended, and says why
+ * @property {(notice: string) => void} leave forgets the session, which has ended, and says why; called within the act of a
+ *   question, because a poll may learn of the end first and close the question
  */
 /** @typedef {import('./sign-in-views.js').View} View */
 

@@ -94,7 +94,7 @@ function leaveCard(context) {
     problem,
     next: NEXT,
     act: async () => {
-      if (await leave(context)) context.leave('You have left the organisation.');
+      await leave(context);
     },
   });
   return card(
@@ -116,8 +116,7 @@ function endCard(context, { name }) {
     tone: 'danger',
     problem,
     act: async () => {
-      let until = '';
-      const isDone = await askTyped({
+      await askTyped({
         title: 'Delete this organisation?',
         about:
           'Everybody is signed out, every token ends, and its mailboxes are read no more. For 7 days an owner can restore it; then it is erased.',
@@ -125,13 +124,12 @@ function endCard(context, { name }) {
         confirm: 'Delete organisation',
         next: NEXT,
         act: async (typed) => {
-          ({ erase_at: until } = await deleteOrganisation({ name: typed }));
+          const { erase_at: until } = await deleteOrganisation({ name: typed });
+          context.leave(
+            `The organisation is deleted. An owner who signs in until ${exactText(until)} can restore it.`,
+          );
         },
       });
-      if (isDone)
-        context.leave(
-          `The organisation is deleted. An owner who signs in until ${exactText(until)} can restore it.`,
-        );
     },
   });
   return card(

@@ -30,9 +30,7 @@ export async function memberView(context, id) {
     problem,
     next: NEXT,
     act: async () => {
-      if (!(await endMembership(context, member))) return;
-      if (isMe) context.leave('You have left the organisation.');
-      else location.hash = '#/people';
+      if ((await endMembership(context, member)) && !isMe) location.hash = '#/people';
     },
   });
   return {
@@ -112,15 +110,16 @@ const endCard = (isMe, button) =>
   );
 
 /**
- * The person of this session leaves. Resolves with true when the membership has ended.
+ * The person of this session leaves, if they still want to when they know what ends.
  * @param {ViewContext} context
  */
 export async function leave(context) {
   const { names, signal } = context;
   const { id, name } = names.me;
-  if (names.may('members:manage')) return await endMembership(context, await readMember(id, signal));
-  const consequences = { ...(await readOwnConsequences(id, signal)), grants: names.grants };
-  return await endMembership(context, { id, name, consequences });
+  const { consequences } = names.may('members:manage')
+    ? await readMember(id, signal)
+    : { consequences: { ...(await readOwnConsequences(id, signal)), grants: names.grants } };
+  await endMembership(context, { id, name, consequences });
 }
 
 /**
@@ -128,7 +127,7 @@ export async function leave(context) {
  * @param {ViewContext} context
  * @param {Pick<Member, 'id' | 'name' | 'consequences'>} member
  */
-async function endMembership({ names, signal }, member) {
+async function endMembership({ names, signal, leave: leaveSaying }, member) {
   const { id, name, consequences } = member;
   const isMe = names.isMe(id);
   const heirs =
@@ -149,9 +148,10 @@ async function endMembership({ names, signal }, member) {
     confirm: isMe ? 'Leave' : 'Remove',
     tone: 'danger',
     next: NEXT,
-    act: (form) => {
+    act: async (form) => {
       const heir = textIn(form, 'agents_to_id');
-      return removeMember(id, heir === '' ? {} : { agents_to_id: heir });
+      await removeMember(id, heir === '' ? {} : { agents_to_id: heir });
+      if (isMe) leaveSaying('You have left the organisation.');
     },
   });
 }

@@ -368,6 +368,12 @@ describe('people in the console', function () {
     await open(eve, '#/account');
     await press(eve, 'Delete your account…');
     await eve.page.getByLabel('Type eve@example.com to confirm').fill('eve@example.com');
+    // A poll may learn that the session has ended before the page has the answer.
+    await eve.page.route('**/users/me', async (route) => {
+      const response = await route.fetch();
+      await text(eve, 'Your session has ended.');
+      await route.fulfill({ response });
+    });
     await press(eve, 'Delete account');
     await text(eve, 'Your account is deleted.');
     await fillSignIn(eve, 'eve@example.com', PERSON_PASSWORD);
