@@ -59,7 +59,7 @@ describe('applications in the console', function () {
     stage.reset();
     interaction = { status: 200, json: { consent_token: 'a-token' } };
     stage.answer('POST /auth/authorization-requests/read', REQUEST);
-    stage.answer(DECISION, { redirect_to: `${stage.url}/oauth/authorize/${UID}?decided=yes` });
+    stage.answer(DECISION, redirect());
     stage.answer('GET /org', { ...FIRST, oauth_clients: 'any' });
     await page.setViewportSize({ width: 1_280, height: 900 });
   });
@@ -74,6 +74,9 @@ describe('applications in the console', function () {
     page.getByRole('heading', { name, level, exact: true }).waitFor();
   const open = (): Promise<void> => stage.open(`#/connect/${UID}`);
   const back = (): Promise<void> => heading('Back in the application');
+  const redirect = (): { redirect_to: string } => ({
+    redirect_to: `${stage.url}/oauth/authorize/${UID}?decided=yes`,
+  });
   const decided = (): unknown => stage.asked(DECISION).at(-1)?.body;
   const reads = (application: object, more: object = {}): void => {
     stage.answer('POST /auth/authorization-requests/read', { ...REQUEST, application, ...more });
@@ -100,7 +103,7 @@ describe('applications in the console', function () {
     await page.getByRole('checkbox', { name: /^anna@example\.com/ }).check();
     await text('You hold only some of these rights there.');
     await page.getByLabel('For how long').selectOption('7 days');
-    const confirmed = [refused('step_up_required'), { redirect_to: `${stage.url}/oauth/authorize/${UID}?decided=yes` }]; // prettier-ignore
+    const confirmed = [refused('step_up_required'), redirect()];
     stage.answer(DECISION, () => confirmed[stage.asked(DECISION).length - 1] ?? {});
     await press('Allow');
     await page.getByLabel('Password', { exact: true }).fill('a password');
@@ -146,6 +149,7 @@ describe('applications in the console', function () {
     stage.answer('GET /users/me', { ...OWNER, is_verified: true, notifications: 'each', organisations });
     stage.answer('POST /auth/login', { session_token: 'bearer' });
     stage.answer('POST /auth/switch-org', { session_token: 'other' });
+    stage.answer(DECISION, redirect());
     reads(DOCUMENT);
     await page.getByLabel('E-mail').fill(OWNER.email);
     await page.getByLabel('Password', { exact: true }).fill('a password');
@@ -156,6 +160,7 @@ describe('applications in the console', function () {
     await page.locator('dd').getByText('Second', { exact: true }).waitFor();
     expect(new URL(page.url()).hash).to.equal(`#/connect/${UID}`);
     await press('Refuse');
+    await back();
     expect(stage.asked('POST /auth/switch-org')[0]?.body).to.deep.equal({ org_id: 'org_2' });
   });
 
