@@ -93,9 +93,7 @@ function leaveCard(context) {
     tone: 'danger',
     problem,
     next: NEXT,
-    act: async () => {
-      await leave(context);
-    },
+    act: () => leave(context),
   });
   return card(
     'leave',

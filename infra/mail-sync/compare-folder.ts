@@ -55,7 +55,7 @@ function compareRange(
     const there = await fetchFlags(connection, `${String(from)}:${String(to)}`);
     const known = await sync.index.flagsOf(sync.keyOf(folder), from, to);
     const gone = new Set([...known.keys()].filter((uid) => !there.has(uid)));
-    // The server may add flags of others unasked.
+    // The server may add flags of messages outside the range unasked.
     const asked = [...there].filter(([uid]) => uid >= from && uid <= to);
     const present = new Map(asked.filter(([uid, flags]) => !isAsKnown(flags, known.get(uid))));
     const different = gone.size + present.size;

@@ -7,7 +7,7 @@ import { uidSet } from './uid-set.ts';
  * The messages of the open folder with these items, one entry each; a message the server does not answer for has none.
  *
  * A server may add FETCH responses that nobody asked for, mostly flags another client changed (RFC 3501 7.4.2): those of an
- * asked message are put together with its answer, the last value of an item counts; the others are told to who watches the
+ * asked message are put together with its answer, the last value of an item counts; the others are told to the watcher of the
  * connection. Throws like `ImapConnection.run`.
  */
 export async function fetchMessages(

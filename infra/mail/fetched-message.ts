@@ -17,7 +17,7 @@ import { decodeUndeclared } from './charsets.ts';
 export type Depth = MailQuery['depth'];
 
 /** imapflow asks for labels only where the server has them (X-GM-EXT-1), and for the provider's id automatically. */
-const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true, labels: true };
+const PLACE: FetchQueryObject = { flags: true, internalDate: true, size: true, labels: true };
 const LIST_HEADERS = ['List-Id', 'List-Post'];
 const THREAD_HEADERS = ['References', 'Mail-Followup-To'];
 const HEADERS = [...THREAD_HEADERS, ...LIST_HEADERS, 'Auto-Submitted', 'Authentication-Results'];
