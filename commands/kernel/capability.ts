@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Caller } from './access.ts';
 import type { Author, Writer } from './decide-and-append.ts';
+import type { DirectoryState } from '../ports/directory.ts';
 import type { ErrorCode } from '../values/errors.ts';
 import type { IdPrefix } from '../values/ids.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -218,6 +219,21 @@ export async function answerWhenKnown(context: Context, position: Position | nul
   if (position === null) return;
   context.notePosition(position);
   await context.ports.directory.waitFor(position);
+}
+
+/**
+ * For the `replay` of what makes an object of the directory: its entry, null when no earlier request made it. Its stream is
+ * read first, because that request may have been interrupted before this process knew of the object. Waits as
+ * `answerWhenKnown` does.
+ */
+export async function entryMade<Entry>(
+  context: Context,
+  stream: string,
+  find: (state: DirectoryState) => Entry | undefined,
+): Promise<Entry | null> {
+  const last = await context.ports.events.readLast(stream);
+  await answerWhenKnown(context, last?.position ?? null);
+  return find(context.ports.directory.state) ?? null;
 }
 
 /** The response of a 204: no fields. */

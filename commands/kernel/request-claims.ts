@@ -208,7 +208,10 @@ export class RequestClaims {
       this.#giveUp(operationId);
       return output;
     } catch (error) {
-      if (isOutcome(error) && this.#lease !== null) await this.#writeSettled(operationId, error);
+      if (!isOutcome(error) || this.#lease === null) throw error;
+      // Another request with the key may have run meanwhile: the end of that one counts.
+      if (!this.#ports.leases.isHeld(operationId)) throw keyInProgress(1);
+      await this.#writeSettled(operationId, error);
       throw error;
     } finally {
       await this.#release();

@@ -1,7 +1,7 @@
 /** Adds, changes and removes mailboxes. */
 import { z } from 'zod';
-import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { answerWhenKnown, type Context, defineCapability, entryMade } from '../kernel/capability.ts';
+import { decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import {
@@ -54,9 +54,10 @@ export const createMailbox = defineCapability<CreateInput, Mailbox>({
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: async (targetId, _, { ports }) => {
-      const entry = ports.directory.state.mailboxes.get(targetId);
-      return entry ? await describeMailbox(ports, entry) : null;
+    replay: async (targetId, _, context) => {
+      const stream = streamOf(mailbox, targetId);
+      const entry = await entryMade(context, stream, ({ mailboxes }) => mailboxes.get(targetId));
+      return entry && (await describeMailbox(context.ports, entry));
     },
   },
   input: CreateInput,

@@ -6,8 +6,9 @@ import {
   defineCapability,
   Nothing,
   replayNothing,
+  entryMade,
 } from '../kernel/capability.ts';
-import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import type { OAuthClientEntry } from '../ports/directory.ts';
 import { GatewayError, invalidField, notFound } from '../values/errors.ts';
 import { lineOfText } from '../values/input-fields.ts';
@@ -81,9 +82,10 @@ export const createOAuthClient = defineCapability<CreateInput, Created>({
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: (targetId, _, { ports }) => {
-      const entry = ports.directory.state.oauthClients.get(targetId);
-      return Promise.resolve(entry ? { ...describeOAuthClient(entry), secret_shown: false } : null);
+    replay: async (targetId, _, context) => {
+      const stream = streamOf(oauthClient, targetId);
+      const entry = await entryMade(context, stream, ({ oauthClients }) => oauthClients.get(targetId));
+      return entry && { ...describeOAuthClient(entry), secret_shown: false };
     },
   },
   input: CreateInput,

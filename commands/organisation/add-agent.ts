@@ -1,9 +1,9 @@
 /** POST /agents: adds a program that acts within its owner's rights. */
 import { z } from 'zod';
 import { lacks } from '../kernel/authorize.ts';
-import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
+import { answerWhenKnown, type Context, defineCapability, entryMade } from '../kernel/capability.ts';
 import { lineOfText } from '../values/input-fields.ts';
-import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import { agent, createAgent as decideAgent } from './agent.ts';
 import type { AgentEntry } from '../ports/directory.ts';
@@ -47,9 +47,9 @@ export const createAgent = defineCapability<Input, Agent>({
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: async (targetId, _, { ports }) => {
-      const entry = ports.directory.state.agents.get(targetId);
-      return entry ? describeAgent(entry) : null;
+    replay: async (targetId, _, context) => {
+      const entry = await entryMade(context, streamOf(agent, targetId), ({ agents }) => agents.get(targetId));
+      return entry && describeAgent(entry);
     },
   },
   input: Input,

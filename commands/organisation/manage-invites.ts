@@ -8,8 +8,9 @@ import {
   defineCapability,
   Nothing,
   replayNothing,
+  entryMade,
 } from '../kernel/capability.ts';
-import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import { memberOfOrg } from '../kernel/membership.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
@@ -112,8 +113,9 @@ export const createInvite = defineCapability<CreateInput, Invite>({
   idempotency: {
     kind: 'claim',
     replay: async (targetId, _, context) => {
-      const entry = context.ports.directory.state.invites.get(targetId);
-      if (!entry) return null;
+      const stream = streamOf(invite, targetId);
+      const entry = await entryMade(context, stream, ({ invites }) => invites.get(targetId));
+      if (entry === null) return null;
       // An interrupted request may have ended before this.
       await mailInvite(context, targetId, 'created');
       return describeInvite(entry);

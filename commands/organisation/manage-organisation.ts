@@ -1,7 +1,7 @@
 /** PATCH, POST and DELETE of organisations; a deleted one can be restored for a week. */
 import { z } from 'zod';
-import { answerWhenKnown, type Context, defineCapability } from '../kernel/capability.ts';
-import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { answerWhenKnown, type Context, defineCapability, entryMade } from '../kernel/capability.ts';
+import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { emailUnverified, insufficientScope } from '../kernel/authorize.ts';
 import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
@@ -110,9 +110,10 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: (targetId, _, { ports }) => {
-      const entry = ports.directory.state.organisations.get(targetId);
-      return Promise.resolve(entry ? describeOrganisation(ports.directory.state, entry) : null);
+    replay: async (targetId, _, context) => {
+      const stream = streamOf(organisation, targetId);
+      const entry = await entryMade(context, stream, ({ organisations }) => organisations.get(targetId));
+      return entry && describeOrganisation(context.ports.directory.state, entry);
     },
   },
   input: CreateInput,

@@ -6,9 +6,10 @@ import {
   defineCapability,
   Nothing,
   replayNothing,
+  entryMade,
 } from '../kernel/capability.ts';
 import { futureInstant, InstantField, lineOfText } from '../values/input-fields.ts';
-import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import { type Caller, managesEveryMailbox } from '../kernel/access.ts';
 import { chosenScopes, PresetField, type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
@@ -91,9 +92,9 @@ export const createToken = defineCapability<Input, IssuedToken>({
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: async (targetId, _, { ports }) => {
-      const entry = ports.directory.state.tokens.get(targetId);
-      return entry ? { ...describeToken(entry, ports.clock.now()), secret_shown: false } : null;
+    replay: async (targetId, _, context) => {
+      const entry = await entryMade(context, streamOf(token, targetId), ({ tokens }) => tokens.get(targetId));
+      return entry && { ...describeToken(entry, context.ports.clock.now()), secret_shown: false };
     },
   },
   input: Input,

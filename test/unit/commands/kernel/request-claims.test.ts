@@ -182,6 +182,15 @@ const testClaims = (rule: Parameters<typeof thingMaker>[0]) => (): void => {
     expect(await rejection(make()), 'once its owner is erased').to.deep.include({ ...again, details: {} });
   });
 
+  it('records no refusal of a request that lost its lease: another may have run with the key', async () => {
+    maker.meanwhile = () => {
+      for (const name of table.keys()) table.set(name, 'run_other');
+      return Promise.reject(new GatewayError('conflict', 'Made by the other one.'));
+    };
+    expect(await rejection(make())).to.include({ code: 'idempotency_in_progress', retryAfterSeconds: 1 });
+    expect(claims().map(({ type }) => type)).to.deep.equal(['RequestClaimed']);
+  });
+
   it('runs the same key again when the failure was temporary', async () => {
     for (const code of [
       'overloaded',
