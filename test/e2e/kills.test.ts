@@ -51,6 +51,7 @@ describe('kill -9 of every part under mixed load', function () {
   });
 
   after(async () => {
+    await load.abandon();
     await Promise.all(processes.map((each) => each.kill()));
     await events.close();
     await set.remove();

@@ -30,6 +30,7 @@ export class LoadClient {
   readonly #tokens: LoadTokens;
   #session: Record<string, string> | null = null;
   #turn = 0;
+  #isOver = false;
   /** Requests answered, and attempts without an answer. */
   answered = 0;
   disturbed = 0;
@@ -68,9 +69,15 @@ export class LoadClient {
     return answer as T;
   }
 
+  /** Requests without an answer yet are not sent again, nor any later ones: they throw. */
+  giveUp(): void {
+    this.#isOver = true;
+  }
+
   async #untilAnswered(what: string, attempt: Attempt): Promise<unknown> {
     const giveUpAt = performance.now() + GIVE_UP_MS;
     for (;;) {
+      if (this.#isOver) throw new Error(`given up: ${what}`);
       const addresses = this.#addresses();
       this.#turn += 1;
       const address = addresses[this.#turn % addresses.length] ?? '';

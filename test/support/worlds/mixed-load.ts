@@ -78,6 +78,14 @@ export class MixedLoad {
     await Promise.all(this.#work);
   }
 
+  /** For the end of a test that failed: ends all work, wherever it is. */
+  async abandon(): Promise<void> {
+    this.#options.client.giveUp();
+    this.#stopping.abort();
+    this.#reading.abort();
+    await Promise.allSettled([...this.#work, this.#reader]);
+  }
+
   /** Ends the subscriber once it has received the last event. Throws when that takes too long. */
   async caughtUp(head: bigint): Promise<void> {
     for (let tries = 0; tries < 1_000 && (this.read.at(-1)?.position ?? -1n) < head; tries += 1)
@@ -209,7 +217,7 @@ export class MixedLoad {
   }
 
   async #lastOf(stream: string): Promise<bigint> {
-    for (;;) {
+    while (!this.#stopping.signal.aborted) {
       try {
         return (await this.#options.events.readLast(stream))?.revision ?? -1n;
       } catch {
@@ -217,6 +225,7 @@ export class MixedLoad {
         await delay(PAUSE_MS);
       }
     }
+    return -1n;
   }
 
   async #readAll(): Promise<void> {
