@@ -35,12 +35,15 @@ describe('kill -9 of every part under mixed load', function () {
   let load: MixedLoad;
   let client: LoadClient;
   const processes: GatewayProcess[] = [];
+  /** Also those that were killed. */
+  const everyProcess: GatewayProcess[] = [];
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
     watched = await WatchedMailbox.open(dovecot, 'anna');
     set = await ReplicaSet.start({}, () => ROLES.map((roles) => ({ ROLES: roles })));
     processes.push(...set.replicas);
+    everyProcess.push(...set.replicas);
     const found = readRunFile(set.dataDir);
     if (found === null) throw new Error('no run file');
     facts = found;
@@ -72,8 +75,19 @@ describe('kill -9 of every part under mixed load', function () {
 
   const restart = async (index: number): Promise<void> => {
     const next = GatewayProcess.spawn({ env: set.settings({ ROLES: ROLES[index] ?? '' }) });
+    everyProcess.push(next);
     await next.listening();
     processes[index] = next;
+  };
+
+  /** Throws what the load was refused, with what the processes logged. */
+  const assertUnhurt = (): void => {
+    try {
+      load.assertUnhurt();
+    } catch (error) {
+      const logged = everyProcess.map(({ failures }) => failures).join('\n');
+      throw new Error(`${String(error)}\nlogged as errors: ${logged}`, { cause: error });
+    }
   };
 
   const leader = async (): Promise<number> => {
@@ -138,7 +152,7 @@ describe('kill -9 of every part under mixed load', function () {
     const recoveries = new Map<string, number[]>();
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const [part, kill] of Object.entries(parts)) {
-        load.assertUnhurt();
+        assertUnhurt();
         const comeBack = await kill(round);
         const askedAt = performance.now();
         await comeBack();
@@ -147,6 +161,7 @@ describe('kill -9 of every part under mixed load', function () {
         await delay(BETWEEN_MS);
       }
     }
+    assertUnhurt();
     const loadSeconds = (performance.now() - startedAt) / 1_000;
     const stopped = load.stop();
     // By now whatever still holds a lease is cut off.
@@ -172,7 +187,8 @@ describe('kill -9 of every part under mixed load', function () {
       load.read.slice(0, ids.length).map(({ id }) => id),
       'what the subscriber was handed',
     ).to.deep.equal(ids);
-    const lost = [...load.acknowledged].filter((id) => !new Set(ids).has(id));
+    const known = new Set(ids);
+    const lost = [...load.acknowledged].filter((id) => !known.has(id));
     expect(lost, 'acknowledged events').to.deep.equal([]);
     const names = log
       .filter(({ type }) => type === 'TokenIssued' || type === 'AgentCreated')
