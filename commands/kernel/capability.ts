@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Caller } from './access.ts';
 import type { Author, Writer } from './decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
+import { resultGone } from './idempotency.ts';
 import type { ErrorCode } from '../values/errors.ts';
 import type { IdPrefix } from '../values/ids.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -222,18 +223,21 @@ export async function answerWhenKnown(context: Context, position: Position | nul
 }
 
 /**
- * For the `replay` of what makes an object of the directory: its entry, null when no earlier request made it. Its stream is
- * read first, because that request may have been interrupted before this process knew of the object. Waits as
- * `answerWhenKnown` does.
+ * For the `replay` of a creation: the entry of what an earlier request made; null when nothing was made yet. The stream of the
+ * object tells, because the directory of this process may not know it yet. Waits as `answerWhenKnown` does. Throws `not_found`
+ * when the object is gone since.
  */
-export async function entryMade<Entry>(
+export async function madeBefore<Entry>(
   context: Context,
   stream: string,
   find: (state: DirectoryState) => Entry | undefined,
 ): Promise<Entry | null> {
   const last = await context.ports.events.readLast(stream);
-  await answerWhenKnown(context, last?.position ?? null);
-  return find(context.ports.directory.state) ?? null;
+  if (last === null) return null;
+  await answerWhenKnown(context, last.position);
+  const entry = find(context.ports.directory.state);
+  if (entry === undefined) throw resultGone();
+  return entry;
 }
 
 /** The response of a 204: no fields. */

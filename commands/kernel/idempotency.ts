@@ -68,6 +68,10 @@ export const keyInProgress = (retryAfterSeconds: number): GatewayError =>
     },
   );
 
+/** The refusal when what the first request made is gone since. */
+export const resultGone = (): GatewayError =>
+  new GatewayError('not_found', 'The result of this Idempotency-Key no longer exists.');
+
 /** The stored refusal of a claimed request. */
 interface RecordedError {
   readonly code: ErrorCode;

@@ -13,6 +13,7 @@ import {
   readClaim,
   recordedError,
   replayedError,
+  resultGone,
   writeClaim,
   writeSettled,
 } from './idempotency.ts';
@@ -258,7 +259,7 @@ async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<
   if (claim.settled?.outcome === 'error') throw await replayedError(work.personal, claim.settled.error);
   const output = await work.replay(claim);
   if (output !== null) return output;
-  throw new GatewayError('not_found', 'The result of this Idempotency-Key no longer exists.');
+  throw resultGone();
 }
 
 /** Internal errors, retryable errors and unknown outcomes do not settle the key: the next request with it continues. */

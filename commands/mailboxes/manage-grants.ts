@@ -1,7 +1,13 @@
 /** POST, PATCH and DELETE of grants: who may use a mailbox, and with which terms. */
 import { z } from 'zod';
-import { type Context, defineCapability, Nothing, replayNothing } from '../kernel/capability.ts';
-import { loadAggregate } from '../kernel/decide-and-append.ts';
+import {
+  answerWhenKnown,
+  type Context,
+  defineCapability,
+  Nothing,
+  replayNothing,
+} from '../kernel/capability.ts';
+import { loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { folderRole } from '../values/event-fields.ts';
 import { notFound } from '../values/errors.ts';
 import { futureInstant, InstantField } from '../values/input-fields.ts';
@@ -88,10 +94,14 @@ export const createGrant = defineCapability<z.output<typeof GiveInput>, Grant>({
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: async (targetId, { mailbox_id }, { ports }) => {
-      const { state } = await loadAggregate(ports.events, mailbox, mailbox_id);
-      const grant = state.grants.get(targetId);
-      return grant ? describeGrant(mailbox_id, grant) : null;
+    replay: async (targetId, { mailbox_id }, context) => {
+      const { events } = context.ports;
+      const stored = await events.readStream(streamOf(mailbox, mailbox_id));
+      const isGiven = stored.some(({ type, data }) => type === 'GrantGiven' && data['grant_id'] === targetId);
+      if (!isGiven) return null;
+      const { state, position } = await loadAggregate(events, mailbox, mailbox_id);
+      await answerWhenKnown(context, position);
+      return describeGrant(mailbox_id, grantIn(state, targetId));
     },
   },
   input: GiveInput,

@@ -1,6 +1,6 @@
 /** Adds, changes and removes mailboxes. */
 import { z } from 'zod';
-import { answerWhenKnown, type Context, defineCapability, entryMade } from '../kernel/capability.ts';
+import { answerWhenKnown, type Context, defineCapability, madeBefore } from '../kernel/capability.ts';
 import { decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
@@ -56,7 +56,7 @@ export const createMailbox = defineCapability<CreateInput, Mailbox>({
     kind: 'claim',
     replay: async (targetId, _, context) => {
       const stream = streamOf(mailbox, targetId);
-      const entry = await entryMade(context, stream, ({ mailboxes }) => mailboxes.get(targetId));
+      const entry = await madeBefore(context, stream, ({ mailboxes }) => mailboxes.get(targetId));
       return entry && (await describeMailbox(context.ports, entry));
     },
   },

@@ -6,7 +6,7 @@ import {
   defineCapability,
   Nothing,
   replayNothing,
-  entryMade,
+  madeBefore,
 } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import type { OAuthClientEntry } from '../ports/directory.ts';
@@ -84,7 +84,7 @@ export const createOAuthClient = defineCapability<CreateInput, Created>({
     kind: 'claim',
     replay: async (targetId, _, context) => {
       const stream = streamOf(oauthClient, targetId);
-      const entry = await entryMade(context, stream, ({ oauthClients }) => oauthClients.get(targetId));
+      const entry = await madeBefore(context, stream, ({ oauthClients }) => oauthClients.get(targetId));
       return entry && { ...describeOAuthClient(entry), secret_shown: false };
     },
   },

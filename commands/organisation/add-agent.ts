@@ -1,7 +1,7 @@
 /** POST /agents: adds a program that acts within its owner's rights. */
 import { z } from 'zod';
 import { lacks } from '../kernel/authorize.ts';
-import { answerWhenKnown, type Context, defineCapability, entryMade } from '../kernel/capability.ts';
+import { answerWhenKnown, type Context, defineCapability, madeBefore } from '../kernel/capability.ts';
 import { lineOfText } from '../values/input-fields.ts';
 import { decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
@@ -48,7 +48,9 @@ export const createAgent = defineCapability<Input, Agent>({
   idempotency: {
     kind: 'claim',
     replay: async (targetId, _, context) => {
-      const entry = await entryMade(context, streamOf(agent, targetId), ({ agents }) => agents.get(targetId));
+      const entry = await madeBefore(context, streamOf(agent, targetId), ({ agents }) =>
+        agents.get(targetId),
+      );
       return entry && describeAgent(entry);
     },
   },

@@ -8,7 +8,7 @@ import {
   defineCapability,
   Nothing,
   replayNothing,
-  entryMade,
+  madeBefore,
 } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
@@ -114,7 +114,7 @@ export const createInvite = defineCapability<CreateInput, Invite>({
     kind: 'claim',
     replay: async (targetId, _, context) => {
       const stream = streamOf(invite, targetId);
-      const entry = await entryMade(context, stream, ({ invites }) => invites.get(targetId));
+      const entry = await madeBefore(context, stream, ({ invites }) => invites.get(targetId));
       if (entry === null) return null;
       // An interrupted request may have ended before this.
       await mailInvite(context, targetId, 'created');

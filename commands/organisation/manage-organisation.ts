@@ -1,6 +1,6 @@
 /** PATCH, POST and DELETE of organisations; a deleted one can be restored for a week. */
 import { z } from 'zod';
-import { answerWhenKnown, type Context, defineCapability, entryMade } from '../kernel/capability.ts';
+import { answerWhenKnown, type Context, defineCapability, madeBefore } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { emailUnverified, insufficientScope } from '../kernel/authorize.ts';
 import { assertNotHeld } from '../kernel/legal-holds.ts';
@@ -112,7 +112,7 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
     kind: 'claim',
     replay: async (targetId, _, context) => {
       const stream = streamOf(organisation, targetId);
-      const entry = await entryMade(context, stream, ({ organisations }) => organisations.get(targetId));
+      const entry = await madeBefore(context, stream, ({ organisations }) => organisations.get(targetId));
       return entry && describeOrganisation(context.ports.directory.state, entry);
     },
   },

@@ -6,7 +6,7 @@ import {
   defineCapability,
   Nothing,
   replayNothing,
-  entryMade,
+  madeBefore,
 } from '../kernel/capability.ts';
 import { futureInstant, InstantField, lineOfText } from '../values/input-fields.ts';
 import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
@@ -93,7 +93,9 @@ export const createToken = defineCapability<Input, IssuedToken>({
   idempotency: {
     kind: 'claim',
     replay: async (targetId, _, context) => {
-      const entry = await entryMade(context, streamOf(token, targetId), ({ tokens }) => tokens.get(targetId));
+      const entry = await madeBefore(context, streamOf(token, targetId), ({ tokens }) =>
+        tokens.get(targetId),
+      );
       return entry && { ...describeToken(entry, context.ports.clock.now()), secret_shown: false };
     },
   },

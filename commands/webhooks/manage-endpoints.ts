@@ -89,12 +89,14 @@ export const createWebhookEndpoint = defineCapability<z.output<typeof CreateInpu
     };
     const id = await context.claim('whk');
     const { secret, ...made } = await newSecret(context, id);
-    const { state, position } = await decideAndAppend(writer, author, webhookEndpoint, {
+    const { state, appended, position } = await decideAndAppend(writer, author, webhookEndpoint, {
       id,
       decide: (current) => createEndpoint(current, settings, { by, ...made }),
     });
     context.notePosition(position);
-    return { ...(await described(ports, id, state)), secret, secret_shown: true };
+    // An earlier request with this key, long interrupted, may just have made it: with another secret.
+    const shown = appended === null ? { secret_shown: false } : { secret, secret_shown: true };
+    return { ...(await described(ports, id, state)), ...shown };
   },
 });
 

@@ -54,8 +54,8 @@ describe('kill -9 of every part under mixed load', function () {
   });
 
   after(async () => {
-    await load.abandon();
     await Promise.all(processes.map((each) => each.kill()));
+    await load.abandon();
     await events.close();
     await set.remove();
     watched.close();
