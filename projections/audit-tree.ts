@@ -1,7 +1,7 @@
 /** Reads of the tree of a trail in `read`: roots of earlier sizes and the hashes of proofs, each from at most a few hundred rows. */
 import { joined, type LeafRange, innerHash, type Subtree, tiling } from '../commands/audit/merkle.ts';
 import type { Sql } from '../commands/ports/ports.ts';
-import { STORED_LEVELS } from './audit.ts';
+import { STORED_LEVELS } from './audit-tree-growth.ts';
 
 /** Where the tables are: a view of the plain name, or one version of the table. */
 export interface TreeTables {

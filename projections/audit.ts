@@ -2,13 +2,21 @@
  * `read.audit`: one line per event of the log, numbered without gaps in each trail, and the Merkle tree of each trail over its
  * lines (`docs/audit-format.md`). Every event gets its line, also one that no reader knows.
  */
-import { Frontier, type TreeNode } from '../commands/audit/merkle.ts';
 import { trailLine, trailOf } from '../commands/audit/audit-line.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import { auditFacts, type AuditResource } from './audit-facts.ts';
 import { isOfSealing } from './audit-of-sealing.ts';
 import type { AuditOutcome } from './audit-outcomes.ts';
 import { fillAbout, type Named, namedBy } from './audit-about.ts';
+import {
+  byteaText,
+  loadTrees,
+  STORED_LEVELS,
+  storeNodes,
+  storeTrees,
+  type TrailNode,
+  type Trees,
+} from './audit-tree-growth.ts';
 import { type LoggedEvent, type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
 /** Column → type, in the order of the table. What is not a column is in the line or the body. */
@@ -46,9 +54,6 @@ const NULLABLE: readonly Column[] = [
   'occurred_at', 'actor_id', 'request_id', 'resource_type', 'resource_id', 'mailbox_id', 'approval_id', 'policy', 'salt',
 ]; // prettier-ignore
 const columns = Object.keys(COLUMNS) as Column[];
-
-/** The levels whose inner nodes are stored: any subtree is joined from at most 256 rows. */
-export const STORED_LEVELS: readonly number[] = [8, 16, 24];
 
 /** Lines that audit files need, also outside their range: which keys sign, which epoch began, whose texts were erased. */
 export const ALWAYS_SHOWN = `type in ('AuditKeyRotated', 'AuditKeyRevoked', 'AuditEpochStarted', 'PersonalDataErased')`;
@@ -92,21 +97,44 @@ export const audit: Projection = {
     const table = tableOf('audit');
     const trees = await loadTrees(sql, tableOf('audit_tree'), log);
     const nodes: TrailNode[] = [];
-    const rows = log.map((event) => rowOf(event, trees, nodes));
-    await fillAbout(sql, table, rows);
-    for (const some of bySize(rows)) await insert(sql, table, some);
+    const rowsFrom = async (first: number): Promise<readonly AuditRow[]> => {
+      const rows = log.slice(first, first + ROWS_AT_ONCE).map((event) => rowOf(event, trees, nodes));
+      await fillAbout(sql, table, rows);
+      return rows;
+    };
+    let rows = await rowsFrom(0);
+    for (let next = ROWS_AT_ONCE; rows.length > 0; next += ROWS_AT_ONCE)
+      [, rows] = await Promise.all([insertAll(sql, table, rows), rowsFrom(next)]);
     await storeTrees(sql, tableOf('audit_tree'), trees);
     if (nodes.length > 0) await storeNodes(sql, tableOf('audit_node'), nodes);
   },
 };
 
+/** Canonical JSON has no line break, so these are sent as lines of one text: an array literal would escape every quote. */
+const JSON_TEXTS: readonly Column[] = ['line', 'body'];
+
 async function insert(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
-  const arrays = columns.map((name, index) => `$${String(index + 1)}::${COLUMNS[name]}[]`);
+  const arrays = columns.map((name, index) => {
+    const parameter = `$${String(index + 1)}`;
+    return JSON_TEXTS.includes(name)
+      ? `string_to_array(${parameter}, E'\\n')`
+      : `${parameter}::${COLUMNS[name]}[]`;
+  });
   await sql.query(
     `insert into ${table} (${columns.join(', ')}) select * from unnest(${arrays.join(', ')})`,
-    columns.map((name) => rows.map((row) => row[name])),
+    columns.map((name) => {
+      const values = rows.map((row) => row[name]);
+      return JSON_TEXTS.includes(name) ? values.join('\n') : values;
+    }),
   );
 }
+
+async function insertAll(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
+  for (const some of bySize(rows)) await insert(sql, table, some);
+}
+
+/** While Postgres inserts these, the next ones are made. */
+const ROWS_AT_ONCE = 125;
 
 /** Characters of the bodies of one statement: a parameter is one text, and texts have a limit. */
 const MOST_AT_ONCE = 8_000_000;
@@ -125,48 +153,6 @@ function bySize(rows: readonly AuditRow[]): readonly (readonly AuditRow[])[] {
   }
   return parts;
 }
-
-type Trees = ReadonlyMap<string, Frontier>;
-type TrailNode = TreeNode & { readonly trail: string };
-
-/** The tree of every trail in the batch, as the earlier batches left it. */
-async function loadTrees(sql: Sql, table: string, log: readonly LoggedEvent[]): Promise<Trees> {
-  const trails = [...new Set(log.map(({ stored }) => trailOf(stored)))];
-  const known = await sql.query<{ trail: string; size: string; frontier: Buffer }>(
-    `select trail, size, frontier from ${table} where trail = any($1::text[])`,
-    [trails],
-  );
-  const trees = new Map(trails.map((trail) => [trail, new Frontier()]));
-  for (const { trail, size, frontier } of known) trees.set(trail, new Frontier(Number(size), frontier));
-  return trees;
-}
-
-async function storeTrees(sql: Sql, table: string, trees: Trees): Promise<void> {
-  const all = [...trees];
-  await sql.query(
-    `insert into ${table} as t (trail, size, frontier) select * from unnest($1::text[], $2::bigint[], $3::bytea[])
-     on conflict (trail) do update set size = excluded.size, frontier = excluded.frontier`,
-    [
-      all.map(([trail]) => trail),
-      all.map(([, tree]) => tree.size),
-      all.map(([, tree]) => byteaText(tree.toBytes())),
-    ],
-  );
-}
-
-async function storeNodes(sql: Sql, table: string, nodes: readonly TrailNode[]): Promise<void> {
-  await sql.query(
-    `insert into ${table} (trail, level, idx, hash) select * from unnest($1::text[], $2::int[], $3::bigint[], $4::bytea[])`,
-    [
-      nodes.map(({ trail }) => trail),
-      nodes.map(({ level }) => level),
-      nodes.map(({ index }) => index),
-      nodes.map(({ hash }) => byteaText(hash)),
-    ],
-  );
-}
-
-const byteaText = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /** The row of an event, its leaf added to the tree of its trail. */
 function rowOf({ stored, projected }: LoggedEvent, trees: Trees, nodes: TrailNode[]): AuditRow {

@@ -27,31 +27,36 @@ function uuidOf(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
+/** 16 bytes, as the gateway salts each event. */
+const saltOf = (text: string): string =>
+  createHash('sha256').update(`salt ${text}`).digest().subarray(0, 16).toString('base64url');
+
 /** The number of events in each stream. */
 class Streams {
   readonly #lengths = new Map<string, number>();
   #clock = 0;
 
-  append(stream: string, orgId: string, facts: Facts): SeededAppend {
+  /** `mailbox`: its number, from which its organisation follows. */
+  append(stream: string, mailbox: number, facts: Facts): SeededAppend {
     const length = this.#lengths.get(stream) ?? 0;
     this.#lengths.set(stream, length + facts.length);
     this.#clock += 1;
     const request = `req_${String(this.#clock).padStart(26, '0')}`;
     const metadata = {
       v: 1,
-      org_id: orgId,
+      org_id: orgOf(mailbox),
       actor: { type: 'agent', id: id('agt', this.#clock % 20), token_id: id('tok', 1), session_id: null },
       surface: 'mcp',
       request_id: request,
       $correlationId: request,
       $causationId: request,
       occurred_at: new Date(START_MS + this.#clock * 40).toISOString(),
+      mailbox_id: id('mbx', mailbox),
     };
-    const events = facts.map((fact, index) => ({
-      ...fact,
-      id: uuidOf(`${stream}/${String(length + index)}`),
-      metadata,
-    }));
+    const events = facts.map((fact, index) => {
+      const place = `${stream}/${String(length + index)}`;
+      return { ...fact, id: uuidOf(place), metadata: { ...metadata, salt: saltOf(place) } };
+    });
     return { stream, expected: length === 0 ? 'no-stream' : BigInt(length - 1), events };
   }
 }
@@ -69,7 +74,7 @@ export function* history(size: number): Generator<SeededAppend, void, undefined>
 
 function* blocks(streams: Streams): Generator<SeededAppend, void, undefined> {
   for (let n = 0; n < MAILBOXES; n += 1) {
-    yield streams.append(`mailbox-${id('mbx', n)}`, orgOf(n), [mailboxAdded(n)]);
+    yield streams.append(`mailbox-${id('mbx', n)}`, n, [mailboxAdded(n)]);
   }
   for (let block = 0; ; block += 1) {
     const mailbox = block % MAILBOXES;
@@ -77,15 +82,15 @@ function* blocks(streams: Streams): Generator<SeededAppend, void, undefined> {
       const operation = block * OPERATIONS_PER_BLOCK + n;
       yield* operated(streams, operation, operation % MAILBOXES);
     }
-    yield streams.append(`access-run-${String(block)}`, orgOf(mailbox), accesses(block));
-    yield streams.append(`mailbox-${id('mbx', mailbox)}`, orgOf(mailbox), changes(block));
+    yield streams.append(`access-run-${String(block)}`, mailbox, accesses(mailbox, block));
+    yield streams.append(`mailbox-${id('mbx', mailbox)}`, mailbox, changes(block));
   }
 }
 
 function* operated(streams: Streams, n: number, mailbox: number): Generator<SeededAppend, void, undefined> {
   const stream = `operation-${id('opn', n)}`;
   const target = { message_id: id('msg', n), rfc_message_id: `<${String(n)}@mail.example>`, stale: false };
-  yield streams.append(stream, orgOf(mailbox), [
+  yield streams.append(stream, mailbox, [
     {
       type: 'OperationSubmitted',
       data: {
@@ -106,7 +111,7 @@ function* operated(streams: Streams, n: number, mailbox: number): Generator<Seed
   ]);
   const outcome = n % 50 === 0 ? 'unknown' : 'done';
   const counts = { done: 0, failed: 0, unknown: 0, [outcome]: 1 };
-  yield streams.append(stream, orgOf(mailbox), [
+  yield streams.append(stream, mailbox, [
     {
       type: 'ActionOutcomesRecorded',
       data: { results: [{ message_id: target.message_id, step: 0, action: 'archive', outcome }] },
@@ -115,9 +120,9 @@ function* operated(streams: Streams, n: number, mailbox: number): Generator<Seed
   ]);
 }
 
-const accesses = (block: number): Facts =>
+const accesses = (mailbox: number, block: number): Facts =>
   Array.from({ length: ACCESS_PER_BLOCK }, (_unused, n) => {
-    const mailbox_id = id('mbx', (block + n) % MAILBOXES);
+    const mailbox_id = id('mbx', mailbox);
     return n % 5 === 0
       ? { type: 'RequestRefused', data: { capability: 'email_act', code: 'not_found', mailbox_id } }
       : { type: 'BodiesRead', data: { mailbox_id, message_ids: [id('msg', block)], what: 'text' } };

@@ -2,7 +2,8 @@
 import type { TrailLine } from '../../commands/audit/audit-line.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
-import { audit, STORED_LEVELS } from '../../projections/audit.ts';
+import { audit } from '../../projections/audit.ts';
+import { STORED_LEVELS } from '../../projections/audit-tree-growth.ts';
 import { checkpointKey, tableName } from '../../projections/projection.ts';
 
 /** The tables of this version: while a newer gateway builds its own, the views may show another. */
