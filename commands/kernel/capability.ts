@@ -224,8 +224,8 @@ export async function answerWhenKnown(context: Context, position: Position | nul
 
 /**
  * For the `replay` of a creation: the entry of what an earlier request made; null when nothing was made yet. The stream of the
- * object tells, because the directory of this process may not know it yet. Waits as `answerWhenKnown` does. Throws `not_found`
- * when the object is gone since.
+ * object tells, because the directory of this process may not know it yet (ADR 177). Waits as `answerWhenKnown` does. Throws
+ * `not_found` when the object is gone since.
  */
 export async function madeBefore<Entry>(
   context: Context,
