@@ -192,10 +192,14 @@ export class MixedLoad {
     await client.rest('POST', `/mailboxes/${mailboxId}/grants`, terms, randomUUID());
   };
 
-  /** Appends at exact revisions; after an append of unknown outcome the stream is read, as by any writer. */
+  /**
+   * Appends at exact revisions; after an append of unknown outcome the stream is read, as by any writer. What that append wrote
+   * may be there only after the read, and before the next append.
+   */
   async #appendRaw(stream: string): Promise<void> {
     const { events } = this.#options;
     let revision = -1n;
+    let isLastUnknown = false;
     while (!this.#stopping.signal.aborted) {
       const count = 1 + (Number(revision + 1n) % 3);
       const proposed = Array.from({ length: count }, () => ({
@@ -208,8 +212,10 @@ export class MixedLoad {
         const expected = revision < 0n ? 'no-stream' : revision;
         ({ revision } = await events.append(stream, expected, proposed));
         for (const { id } of proposed) this.acknowledged.add(id);
+        isLastUnknown = false;
       } catch (error) {
-        if (error instanceof WrongExpectedRevision) throw error;
+        if (error instanceof WrongExpectedRevision && !isLastUnknown) throw error;
+        isLastUnknown = !(error instanceof WrongExpectedRevision);
         revision = await this.#lastOf(stream);
       }
       await delay(PAUSE_MS);
