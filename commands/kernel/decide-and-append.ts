@@ -7,6 +7,7 @@ import {
   type NewEvent,
   type PastFact,
   readEvent,
+  type StoredEvent,
   versionOf,
 } from '../values/event.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -74,7 +75,14 @@ export async function loadAggregate<State, D extends EventDefinition>(
   aggregate: Aggregate<State, D>,
   id: string,
 ): Promise<Loaded<State>> {
-  const stored = await events.readStream(streamOf(aggregate, id));
+  return foldStored(aggregate, await events.readStream(streamOf(aggregate, id)));
+}
+
+/** What `loadAggregate` returns, for a stream that was read already. */
+export function foldStored<State, D extends EventDefinition>(
+  aggregate: Aggregate<State, D>,
+  stored: readonly StoredEvent[],
+): Loaded<State> {
   const last = stored.at(-1);
   const state = stored.reduce((current, event) => {
     const fact = readEvent(aggregate.catalogue, event);

@@ -7,7 +7,7 @@ import {
   Nothing,
   replayNothing,
 } from '../kernel/capability.ts';
-import { loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
+import { foldStored, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { folderRole } from '../values/event-fields.ts';
 import { notFound } from '../values/errors.ts';
 import { futureInstant, InstantField } from '../values/input-fields.ts';
@@ -95,11 +95,10 @@ export const createGrant = defineCapability<z.output<typeof GiveInput>, Grant>({
   idempotency: {
     kind: 'claim',
     replay: async (targetId, { mailbox_id }, context) => {
-      const { events } = context.ports;
-      const stored = await events.readStream(streamOf(mailbox, mailbox_id));
+      const stored = await context.ports.events.readStream(streamOf(mailbox, mailbox_id));
       const isGiven = stored.some(({ type, data }) => type === 'GrantGiven' && data['grant_id'] === targetId);
       if (!isGiven) return null;
-      const { state, position } = await loadAggregate(events, mailbox, mailbox_id);
+      const { state, position } = foldStored(mailbox, stored);
       await answerWhenKnown(context, position);
       return describeGrant(mailbox_id, grantIn(state, targetId));
     },

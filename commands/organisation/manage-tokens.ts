@@ -4,9 +4,9 @@ import {
   answerWhenKnown,
   type Context,
   defineCapability,
+  madeBefore,
   Nothing,
   replayNothing,
-  madeBefore,
 } from '../kernel/capability.ts';
 import { futureInstant, InstantField, lineOfText } from '../values/input-fields.ts';
 import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';

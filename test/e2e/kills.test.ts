@@ -163,7 +163,10 @@ describe('kill -9 of every part under mixed load', function () {
     }
     assertUnhurt();
     const loadSeconds = (performance.now() - startedAt) / 1_000;
-    const stopped = load.stop();
+    const stopped = load.stop().catch((error: unknown) => {
+      assertUnhurt();
+      throw error;
+    });
     // By now whatever still holds a lease is cut off.
     await Promise.race([stopped, delay(2_000).then(expireLeases)]);
     await stopped;

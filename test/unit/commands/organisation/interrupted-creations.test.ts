@@ -77,7 +77,7 @@ describe('a creation that was interrupted once its object was stored', () => {
     });
   }
 
-  it('does not make an agent again that was deleted meanwhile', async () => {
+  it(`does not make an agent again that was deleted meanwhile ${verifies('contract:14:no-second-effect')}`, async () => {
     await interrupt('AgentCreated', createAgent, { name: 'Helper' });
     const { ports, events } = gateway;
     const id = events.all.findLast(({ type }) => type === 'AgentCreated')?.streamName.slice('agent-'.length);
@@ -87,7 +87,7 @@ describe('a creation that was interrupted once its object was stored', () => {
     expect(await rejection(repeat(createAgent, { name: 'Helper' }))).to.include(again);
   });
 
-  it('does not give a grant again that was revoked meanwhile', async () => {
+  it(`does not give a grant again that was revoked meanwhile ${verifies('contract:14:no-second-effect')}`, async () => {
     const { ports, events, org } = gateway;
     const auth = { type: 'password', username: 'box', password: 'secret' };
     const mailbox = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
