@@ -7,9 +7,9 @@ import { seedMailbox } from '../infra/demo/seed-mailbox.ts';
 import {
   type DovecotOptions,
   type DovecotProcess,
-  findDovecot,
   startDovecot,
 } from '../test/support/servers/dovecot-process.ts';
+import { ensureDovecot } from '../test/support/servers/ensure-dovecot.ts';
 import type { Figure } from './figures.ts';
 import type { DemoFacts } from './processes.ts';
 
@@ -22,7 +22,7 @@ export async function withDovecot<T>(
   options: Pick<DovecotOptions, 'password' | 'maxUserConnections' | 'mostClients'>,
   work: (server: DovecotProcess, folder: string) => Promise<T>,
 ): Promise<T> {
-  const program = await findDovecot();
+  const program = await ensureDovecot();
   if (program === null) throw new Error('This benchmark needs Dovecot.');
   const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-mail-'));
   // Under root, Dovecot runs as another account, which must be able to enter.
