@@ -2,7 +2,7 @@
  * The `Locators` port: sealed locators (`contract.md` 1). The IV is a MAC of the plaintext (as in SIV, RFC 5297), so the
  * same place always gets the same id, and only ids made with the MAC key open.
  */
-import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 import { approximateBytes } from '../../commands/values/approximate-bytes.ts';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import { derivedId, fromBase32, toBase32 } from '../../commands/values/ids.ts';
@@ -10,9 +10,8 @@ import type { KeyObject } from 'node:crypto';
 import type { Locators, MessagePlace } from '../../commands/ports/ports.ts';
 
 const IV_BYTES = 12;
-/** CTR counts in the last four bytes of its 16. */
-const COUNTER = Buffer.alloc(4);
-/** A cache of recent ids, about 5 MB: showing a page again needs no cipher per message. */
+const BLOCK_BYTES = 16;
+/** A cache of recent ids of folders and threads, about 5 MB: the next message has often the same. */
 const MOST_REMEMBERED = 20_000;
 /** A Message-ID, which names a thread, can be as long as its sender likes. */
 const BOUND = {
@@ -25,6 +24,22 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
   const syntheticIv = (prefix: string, payload: Uint8Array): Buffer =>
     createHmac('sha256', macKey).update(prefix).update(payload).digest().subarray(0, IV_BYTES);
 
+  // One for all ids: a page has many, and a cipher of its own costs each more than its blocks.
+  const blockCipher = createCipheriv('aes-256-ecb', encryptionKey, null).setAutoPadding(false);
+
+  /** AES in counter mode (NIST SP 800-38A 6.5): encrypts and decrypts. The counter is the last four bytes of a block. */
+  const inCounterMode = (iv: Uint8Array, bytes: Uint8Array): Buffer => {
+    const blocks = Math.ceil(bytes.length / BLOCK_BYTES);
+    const counters = Buffer.alloc(blocks * BLOCK_BYTES);
+    for (let block = 0; block < blocks; block += 1) {
+      counters.set(iv, block * BLOCK_BYTES);
+      counters.writeUInt32BE(block, block * BLOCK_BYTES + IV_BYTES);
+    }
+    const keyStream = blockCipher.update(counters).subarray(0, bytes.length);
+    for (let at = 0; at < bytes.length; at += 1) keyStream[at] = (keyStream[at] ?? 0) ^ (bytes[at] ?? 0);
+    return keyStream;
+  };
+
   const made = new BoundedMap<string, string>(MOST_REMEMBERED, BOUND);
   const remembered = (what: string, make: () => string): string => {
     const known = made.get(what);
@@ -34,15 +49,11 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     return id;
   };
 
-  const seal = (prefix: string, numbers: readonly number[]): string =>
-    remembered(`${prefix} ${numbers.join()}`, () => sealAnew(prefix, numbers));
-
-  const sealAnew = (prefix: string, numbers: readonly number[]): string => {
+  const seal = (prefix: string, numbers: readonly number[]): string => {
     const payload = Buffer.alloc(numbers.length * 4);
     for (const [index, number] of numbers.entries()) payload.writeUInt32BE(number, index * 4);
     const iv = syntheticIv(prefix, payload);
-    const cipher = createCipheriv('aes-256-ctr', encryptionKey, Buffer.concat([iv, COUNTER]));
-    return `${prefix}_${toBase32(Buffer.concat([iv, cipher.update(payload), cipher.final()]))}`;
+    return `${prefix}_${toBase32(Buffer.concat([iv, inCounterMode(iv, payload)]))}`;
   };
 
   const open = (prefix: string, id: string, count: number): number[] | null => {
@@ -53,8 +64,7 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     // Spare bits of the last character could encode the same bytes differently: one message, one id.
     if (bytes === null || toBase32(bytes) !== text) return null;
     const iv = bytes.subarray(0, IV_BYTES);
-    const decipher = createDecipheriv('aes-256-ctr', encryptionKey, Buffer.concat([iv, COUNTER]));
-    const payload = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES)), decipher.final()]);
+    const payload = inCounterMode(iv, bytes.subarray(IV_BYTES));
     if (!timingSafeEqual(iv, syntheticIv(prefix, payload))) return null;
     return Array.from({ length: count }, (_, index) => payload.readUInt32BE(index * 4));
   };
@@ -62,7 +72,10 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
   return {
     message: ({ mailboxNumber, folderNumber, uidValidity, uid }) =>
       seal('msg', [mailboxNumber, folderNumber, uidValidity, uid]),
-    folder: (mailboxNumber, folderNumber) => seal('fld', [mailboxNumber, folderNumber]),
+    folder: (mailboxNumber, folderNumber) =>
+      remembered(`fld ${String(mailboxNumber)} ${String(folderNumber)}`, () =>
+        seal('fld', [mailboxNumber, folderNumber]),
+      ),
     attachment: ({ mailboxNumber, folderNumber, uidValidity, uid }, part) =>
       seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
     thread: (mailboxNumber, rootMessageId) =>

@@ -1,3 +1,4 @@
+import { createDecipheriv } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { fromBase32, toBase32 } from '../../../../commands/values/ids.ts';
@@ -8,6 +9,8 @@ import { verifies } from '../../../support/suite/verifies.ts';
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const place = fc.record({ mailboxNumber: u32, folderNumber: u32, uidValidity: u32, uid: u32 });
+
+const ONE_PLACE = { mailboxNumber: 1, folderNumber: 2, uidValidity: 0xffff_fffe, uid: 4 };
 
 describe('a sealed locator', () => {
   const [encryptionKey, macKey] = [randomKey(), randomKey()];
@@ -40,6 +43,18 @@ describe('a sealed locator', () => {
         expect(locators.message(one) === locators.message(other)).to.equal(same);
       }),
     );
+  });
+
+  it('is its IV, and its numbers in the counter mode of OpenSSL', () => {
+    const bytes = fromBase32(locators.attachment(ONE_PLACE, 0xffff_ffff).slice(4));
+    if (bytes === null) throw new Error('not base32');
+    const cipher = createDecipheriv(
+      'aes-256-ctr',
+      encryptionKey,
+      Buffer.concat([bytes.subarray(0, 12), Buffer.alloc(4)]),
+    );
+    const numbers = cipher.update(bytes.subarray(12));
+    expect(numbers.toString('hex')).to.equal('0000000100000002fffffffe00000004ffffffff');
   });
 
   it(`is refused when any character was changed ${verifies('contract:1:locator-forged')}`, () => {
