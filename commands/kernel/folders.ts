@@ -49,8 +49,21 @@ function roleOfWord(word: string): FolderRole | null {
 /** RFC 3501 5.1: only INBOX is case-insensitive. */
 const isInbox = (path: string): boolean => path.toUpperCase() === 'INBOX';
 
+/** By mailbox, which is replaced when it changes: each message of a page shows the role of its folder. */
+const rolesOf = new WeakMap<FoldersOfMailbox, FolderNumbers>();
+
+type FolderNumbers = Readonly<Partial<Record<FolderRole, number>>>;
+
 /** Folder number by role: a person's mapping overrides the detected one. */
-export function effectiveRoles(mailbox: FoldersOfMailbox): Partial<Record<FolderRole, number>> {
+export function effectiveRoles(mailbox: FoldersOfMailbox): FolderNumbers {
+  const known = rolesOf.get(mailbox);
+  if (known !== undefined) return known;
+  const roles = rolesNow(mailbox);
+  rolesOf.set(mailbox, roles);
+  return roles;
+}
+
+function rolesNow(mailbox: FoldersOfMailbox): FolderNumbers {
   const roles: Partial<Record<FolderRole, number>> = {};
   const known = new Set(mailbox.folders.filter(isPresent).map(({ number }) => number));
   for (const role of FOLDER_ROLES) {
