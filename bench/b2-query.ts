@@ -41,9 +41,19 @@ async function measure(facts: DemoFacts, mailbox: LargeMailbox): Promise<readonl
     const asked = ROUNDS + WARM_UP;
     const common = commonTerms(asked);
     const cases: readonly Case[] = [
-      { name: 'a common term, new each time', terms: common },
-      { name: 'a rare term, new each time', terms: rareTerms(size, asked), peer: 'search, a rare term' },
-      { name: 'the same again', terms: common.map(() => REPEATED), peer: 'search, the same again' },
+      { name: 'a common term, new each time', terms: common, atLeast: 12 },
+      {
+        name: 'a rare term, new each time',
+        terms: rareTerms(size, asked),
+        atLeast: 20,
+        peer: 'search, a rare term',
+      },
+      {
+        name: 'the same again',
+        terms: common.map(() => REPEATED),
+        atLeast: 20,
+        peer: 'search, the same again',
+      },
     ];
     const figures = [...(await firstPass(mailbox, raw))];
     for (const one of cases) figures.push(...(await measureIndex(facts, mailbox, raw, one)));
@@ -80,6 +90,8 @@ async function firstPass(
 interface Case {
   readonly name: string;
   readonly terms: readonly string[];
+  /** Times as fast as raw, asked of large mailboxes. */
+  readonly atLeast: number;
   readonly peer?: string;
 }
 
@@ -87,7 +99,7 @@ async function measureIndex(
   facts: DemoFacts,
   { id, size }: LargeMailbox,
   raw: ImapFlow,
-  { name, terms, peer }: Case,
+  { name, terms, atLeast, peer }: Case,
 ): Promise<readonly Figure[]> {
   const [index = Number.NaN, search = Number.NaN] = await medians(size, terms, WARM_UP, [
     (term) => fromIndex(facts, id, term),
@@ -100,7 +112,7 @@ async function measureIndex(
     { name: `${title}: p50`, value: index, unit: 'ms', ...ofPeer('p50') },
     { name: `${title}: raw search and envelopes p50`, value: search, unit: 'ms' },
     ratio(`${title}: raw ÷ gateway`, search / index, 'more', {
-      ...(size >= TARGET_FROM && { target: { atLeast: 20 } }),
+      ...(size >= TARGET_FROM && { target: { atLeast } }),
       ...ofPeer('raw ÷ peer'),
     }),
   ];
