@@ -37,7 +37,11 @@ export interface MailQuery {
   readonly byThread?: boolean;
   /** The `version` of the answer that the caller already has. */
   readonly knownVersion?: string;
+  /** Numbers of the folders among which a message may be the first of its sender; absent = nobody asks. */
+  readonly contactsIn?: readonly number[];
 }
+
+export type FirstContacts = ReadonlyMap<FetchedMessage, boolean>;
 
 export interface MailQueryAnswer {
   readonly messages: readonly FetchedMessage[];
@@ -50,6 +54,11 @@ export interface MailQueryAnswer {
   readonly evaluatedBy: 'gateway' | 'mail_server';
   /** Changes with everything the answer depends on; absent when that is unknown. */
   readonly version?: string;
+  /**
+   * Whether each message with a sender is the first of it in `contactsIn`; null while the mirror of one of these folders is
+   * incomplete. Absent where it has to be asked of `MirrorVersions.firstContacts`.
+   */
+  readonly firstContacts?: FirstContacts | null;
   /** The caller's `knownVersion` is current, so the answer has no messages. */
   readonly unchanged?: true;
   /**

@@ -1,5 +1,6 @@
 /** The mirror, as commands and reads need to know it: its freshness, and its erasure. */
 import type { FetchedMessage, MessageRef } from '../mail/message.ts';
+import type { FirstContacts } from '../mail/query.ts';
 
 export interface SyncStatus {
   /** When the feed of the mailbox last grew; null when it has no events. */
@@ -45,7 +46,7 @@ export interface MirrorVersions {
   firstContacts(
     folders: { readonly mailboxNumber: number; readonly folderNumbers: readonly number[] },
     messages: readonly FetchedMessage[],
-  ): Promise<ReadonlyMap<FetchedMessage, boolean> | null>;
+  ): Promise<FirstContacts | null>;
   /**
    * The addresses that wrote to the mailbox, or that a message in its Sent folder was sent to; null while its
    * mirror is incomplete. Anyone can forge mail, so this is enough for a hint to a person, not for a

@@ -2,15 +2,12 @@
 import { addressKey } from '../../commands/drafts/mail-address.ts';
 import { foldText } from '../../commands/mail/fold-text.ts';
 import type { WholeMailAndSent } from '../../commands/ports/mirror-versions.ts';
-import { keysetOf, SORTED_CHARS } from '../../commands/mail/query.ts';
+import { SORTED_CHARS } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { likePattern } from './filter-sql.ts';
 import { ELEMENT, peopleInEnvelope } from './message-row.ts';
-import { SAME_MESSAGE, valueOf } from './walk-sql.ts';
-import type { FetchedMessage } from '../../commands/mail/message.ts';
+import { SENDER } from './walk-sql.ts';
 
-/** The first sender's address as in the index of the order by sender. */
-const SENDER = valueOf('from_asc');
 /** Folding maps different addresses to one text, so several candidates are read before an address counts as unknown. */
 const MOST_LOOKED_AT = 20;
 
@@ -63,48 +60,4 @@ export async function knownCorrespondents(
 function names(envelope: string, key: string): boolean {
   const { from, to, cc, bcc } = peopleInEnvelope(envelope);
   return [...from, ...to, ...cc, ...bcc].some(({ email }) => addressKey(email) === key);
-}
-
-/** Returns no row while the mirror of a folder is not complete. */
-const EARLIER = {
-  name: 'first_contacts',
-  text: `
-  select asked.at::int, exists (
-    select from unnest($2::int[]) as folder (number) cross join lateral (
-      select from mirror.message_text t join mirror.message m on ${SAME_MESSAGE}
-      where t.mailbox_number = $1 and t.folder_number = folder.number and ${SENDER} = asked.sender
-        and m.received_at < asked.received_at limit 1) as earlier) as known
-  from unnest($3::text[], $4::bigint[]) with ordinality as asked (sender, received_at, at)
-  where (select count(*) = cardinality($2::int[]) from mirror.folder
-    where mailbox_number = $1 and folder_number = any($2::int[]) and indexed_from = 1)`,
-};
-
-/**
- * Which messages are the first of their sender in these folders, which are all folders of the mailbox (`contract.md` 4,
- * `first_contact`); null while the index is not complete. A message without a sender is in no answer. Throws
- * `store_unavailable`.
- */
-export async function firstContacts(
-  sql: Sql,
-  {
-    mailboxNumber,
-    folderNumbers,
-  }: { readonly mailboxNumber: number; readonly folderNumbers: readonly number[] },
-  messages: readonly FetchedMessage[],
-): Promise<ReadonlyMap<FetchedMessage, boolean> | null> {
-  const asked = messages.filter(({ from }) => from.length > 0);
-  if (asked.length === 0) return new Map();
-  const rows = await sql.query<{ at: number; known: boolean }>(EARLIER, [
-    mailboxNumber,
-    folderNumbers,
-    asked.map((message) => keysetOf(message, 'from_asc').value),
-    asked.map(({ receivedAt }) => receivedAt.getTime()),
-  ]);
-  if (rows.length === 0) return null;
-  return new Map(
-    rows.flatMap(({ at, known }) => {
-      const message = asked[at - 1];
-      return message === undefined ? [] : [[message, !known] as const];
-    }),
-  );
 }

@@ -218,13 +218,8 @@ export class MirrorNotReady extends Error {}
 
 /** One state per folder. Throws `MirrorNotReady` unless all of `count` mirrors may answer. */
 export function statesOf(rows: readonly StateRow[], count: number): readonly FolderState[] {
-  const states = new Map<number, FolderState>();
-  for (const row of rows) {
-    if (!row.usable) throw new MirrorNotReady();
-    if (!states.has(row.folder_number)) states.set(row.folder_number, stateOf(row));
-  }
-  if (states.size < count) throw new MirrorNotReady();
-  return [...states.values()];
+  if (rows.length < count || rows.some(({ usable }) => !usable)) throw new MirrorNotReady();
+  return rows.map(stateOf);
 }
 
 const stateOf = (row: StateRow): FolderState => ({

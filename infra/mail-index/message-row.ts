@@ -1,7 +1,7 @@
 /** Maps a message to two rows of the mirror, and back. */
 import type { Address, FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { bareMessageId, domainOf } from '../../commands/mail/matches.ts';
-import type { MirroredMessage } from './folder-mirror.ts';
+import type { FolderState, MirroredMessage } from './folder-mirror.ts';
 import { keyOfText, type ThreadName, threadNames } from './threads.ts';
 import { cleanText, foldText } from '../../commands/mail/fold-text.ts';
 
@@ -52,9 +52,7 @@ const people = (list: readonly Address[]): string =>
 
 /** Columns of `mirror.message` that make a message, as `pg` returns them. */
 export interface MessageRow extends Record<string, unknown> {
-  readonly folder_number: number;
   readonly uid: string;
-  readonly uid_validity: string;
   readonly received_at: string;
   readonly sent_at: string | null;
   readonly size: string;
@@ -71,8 +69,8 @@ export interface MessageRow extends Record<string, unknown> {
   readonly envelope: string | null;
   /** Null without any Message-ID. */
   readonly thread_id: string | null;
-  /** Null while threads are unknown. */
-  readonly threads_version: string | null;
+  /** Null where nobody asks, and while that is unknown. */
+  readonly sender_is_known: boolean | null;
 }
 
 type InColumns =
@@ -164,10 +162,14 @@ export const reportSignsInEnvelope = (
 ): Pick<Envelope, 'from' | 'subject' | 'autoSubmitted' | 'attachments'> => unpackEnvelope(envelope);
 export const messageIdOf = (envelope: string): string | null => namesInEnvelope(envelope).messageId;
 
-/** The message of a row. */
-export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage {
+/** The message of a row, in a folder in this state. */
+export function messageOfRow(
+  row: MessageRow,
+  folder: FolderRef,
+  { uidValidity, threadsVersion }: Pick<FolderState, 'uidValidity' | 'threadsVersion'>,
+): FetchedMessage {
   return {
-    ref: { folder, uidValidity: Number(row.uid_validity), uid: Number(row.uid) },
+    ref: { folder, uidValidity, uid: Number(row.uid) },
     seen: row.seen,
     flagged: row.flagged,
     answered: row.answered,
@@ -181,7 +183,7 @@ export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage
       ? {}
       : { providerId: ofProviderColumn(row.provider_id), alsoIn: row.also_in ?? [] }),
     ...(row.envelope === null ? EMPTY : unpackEnvelope(row.envelope)),
-    ...(row.threads_version === null || row.thread_id === null ? {} : { threadId: row.thread_id }),
+    ...(threadsVersion === null || row.thread_id === null ? {} : { threadId: row.thread_id }),
   };
 }
 

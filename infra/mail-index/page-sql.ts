@@ -3,6 +3,7 @@ import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPatterns } from './filter-sql.ts';
 import type { WholeMailbox } from './folder-mirror.ts';
+import { senderIsKnown } from './first-contacts.ts';
 import { threadsVersion } from './threads.ts';
 import {
   beyond,
@@ -48,16 +49,16 @@ export const statesStatement = (mailbox: WholeMailbox, folderNumbers: readonly n
 });
 
 /**
- * One row per requested folder, replaced by one row per message of the page. No message is read unless the mirrors of all
- * folders exist, are complete and valid.
+ * One row per requested folder, of which only the columns of its state are set, and one per row of the page, of which only
+ * these are null. No message is read unless the mirrors of all folders exist, are complete and valid.
  */
-const around = (page: string, columns: string, joins: string, ordered: string): string => `
+const around = (page: string, columns: string, found: string, ordered: string): string => `
   with state as materialized (${STATES}),
   ready as materialized (
     select count(*) = cardinality($2::int[]) and bool_and(usable) as yes from state),
   page as materialized (${page})
   select state.*, ${columns}
-  from state left join ${joins} on found.folder_number = state.folder_number
+  from state full join ${found} on false
   ${ordered}`;
 
 /** The other folders of a message that may be in several. */
@@ -73,7 +74,7 @@ const THREAD_ID = `
    where named.mailbox_number = $1::int and named.name_key = m.thread_key)`;
 
 const PLACE_COLUMNS =
-  'found.uid, found.received_at, found.sent_at, found.size, found.seen, found.flagged, found.answered, found.draft, found.has_attachment, found.keywords, found.provider_id, found.also_in';
+  'found.folder_number as found_in, found.uid, found.received_at, found.sent_at, found.size, found.seen, found.flagged, found.answered, found.draft, found.has_attachment, found.keywords, found.provider_id, found.also_in';
 
 /** The messages of the places that were sifted: only places are sorted, as they may be many. */
 const OF_PLACES = `
@@ -88,15 +89,17 @@ export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
       ? { places: siftedPlaces(ask, parameters), messages: OF_PLACES }
       : { places: walkedMessages(ask, way, parameters), messages: 'page m' };
   const text = ask.withEnvelope ? `left ${TEXT_JOIN}` : '';
+  const { contactsIn } = ask;
+  const known = contactsIn === null ? 'null::boolean' : senderIsKnown(parameters.add(contactsIn, 'int[]'));
   const envelope = ask.withEnvelope
-    ? `t.envelope, ${THREAD_ID} as thread_id`
-    : 'null::text as envelope, null::text as thread_id';
+    ? `t.envelope, ${THREAD_ID} as thread_id, ${known} as sender_is_known`
+    : 'null::text as envelope, null::text as thread_id, null::boolean as sender_is_known';
   const found = `
     (select m.*, ${ALSO_IN} as also_in, ${envelope} from ${page.messages} ${text}) as found`;
   return {
     text: around(
       page.places,
-      `${PLACE_COLUMNS}, found.envelope, found.thread_id`,
+      `${PLACE_COLUMNS}, found.envelope, found.thread_id, found.sender_is_known`,
       found,
       ordering(ask.order, 'found'),
     ),
@@ -120,7 +123,7 @@ export function countStatement(ask: PageAsk): BoundStatement {
     select m.folder_number, count(*) as count from mirror.message m ${join}
     where m.mailbox_number = $1::int and m.folder_number = any($2::int[]) and ${listed(ask)} and ${condition.sql}
       and (select yes from ready) group by m.folder_number`;
-  const columns = 'null::bigint as uid, found.count';
+  const columns = 'found.count';
   return { text: around(page, columns, 'page as found', ''), values: parameters.values };
 }
 

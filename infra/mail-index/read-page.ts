@@ -50,8 +50,12 @@ const isPlannedAlike = ({ folderNumbers, filter, order }: PageAsk, { kind }: Way
 /** A mirror changed between the reads of one answer: the results do not belong together. */
 export class MirrorChanged extends Error {}
 
-/** A folder's state beside one of its messages, or beside nulls. */
-type PageRow = StateRow & (MessageRow | { readonly uid: null });
+/** The state of a folder, or a message; the columns of the other are null. */
+type PageRow =
+  | (StateRow & { readonly found_in: null })
+  | (MessageRow & { readonly folder_number: null; readonly found_in: number });
+type CountRow =
+  (StateRow & { readonly count: null }) | { readonly folder_number: null; readonly count: string };
 
 export class PageReader {
   readonly isExact: boolean;
@@ -61,6 +65,7 @@ export class PageReader {
   readonly #folders: ReadonlyMap<number, FolderRef>;
   #threadsVersion: string | null;
   #states: readonly FolderState[] = [];
+  #contacts: Map<FetchedMessage, boolean> | null = new Map();
 
   /** `threadsVersion` identifies the threads that the query's thread ids were read from; null = it has none. */
   constructor(sql: Sql, mailbox: WholeMailbox, query: MailQuery, threadsVersion: string | null) {
@@ -82,9 +87,22 @@ export class PageReader {
     return this.#states;
   }
 
+  /** As `MailQueryAnswer.firstContacts`, of all messages that were read. */
+  get firstContacts(): Pick<MailQueryAnswer, 'firstContacts'> {
+    return this.#contactsIn === null ? {} : { firstContacts: this.#contacts };
+  }
+
+  /** Where candidates are checked, most are not shown: then the caller asks for those that are. */
+  get #contactsIn(): readonly number[] | null {
+    const { contactsIn, depth, textChars, byThread } = this.#query;
+    // Messages with texts are fetched anew.
+    const isShown = this.isExact && depth !== 'place' && textChars === null && byThread !== true;
+    return isShown && contactsIn !== undefined ? contactsIn : null;
+  }
+
   /** At most `limit` candidates after the keyset, in order. Throws `MirrorNotReady`, `MirrorChanged`. */
   async candidates(after: Keyset | null, limit: number): Promise<readonly FetchedMessage[]> {
-    const ask = this.#ask({ after, limit });
+    const ask = this.#ask({ after, limit, contactsIn: this.#contactsIn });
     // A key finds few messages: sorting them is cheaper than walking to them.
     if (!this.isExact || threadIdsOf(ask.filter).length > 0) return await this.#page(ask, { kind: 'sift' });
     const mayBeRare =
@@ -113,8 +131,8 @@ export class PageReader {
   /** The number of matches of an exact filter. Throws `MirrorNotReady`. */
   async count(): Promise<number> {
     const { text, values } = countStatement(this.#ask({ after: null, limit: null }));
-    const rows = await this.#sql.query<StateRow & { count: string | null }>(text, values);
-    this.#note(rows);
+    const rows = await this.#sql.query<CountRow>(text, values);
+    this.#note(rows.filter((row) => row.folder_number !== null));
     return rows.reduce((sum, { count }) => sum + Number(count ?? 0), 0);
   }
 
@@ -126,6 +144,7 @@ export class PageReader {
       filter,
       order,
       threadKeys: null,
+      contactsIn: null,
       withEnvelope: depth !== 'place' || countOnly || !this.isExact || isTextOrder(order),
       ...fields,
     };
@@ -133,10 +152,16 @@ export class PageReader {
 
   async #page(ask: PageAsk, way: Way): Promise<readonly FetchedMessage[]> {
     const rows = await this.#rows(ask, way);
-    this.#note(rows);
+    this.#note(rows.filter((row) => row.folder_number !== null));
+    const states = new Map(this.#states.map((state) => [state.folderNumber, state]));
     const messages = rows.flatMap((row) => {
-      const folder = this.#folders.get(row.folder_number);
-      return row.uid === null || folder === undefined ? [] : [messageOfRow(row, folder)];
+      if (row.folder_number !== null) return [];
+      const folder = this.#folders.get(row.found_in);
+      const state = states.get(row.found_in);
+      if (folder === undefined || state === undefined) return [];
+      const message = messageOfRow(row, folder, state);
+      if (ask.contactsIn !== null) this.#noteContact(message, row.sender_is_known);
+      return message;
     });
     return messages.slice(0, ask.limit ?? messages.length);
   }
@@ -149,6 +174,11 @@ export class PageReader {
     const limit = LIMITS.find((each) => each >= (ask.limit ?? Infinity)) ?? ask.limit;
     const { text, values } = pageStatement({ ...ask, limit }, way);
     return await this.#sql.query<PageRow>(WALKS.named(text), values);
+  }
+
+  #noteContact(message: FetchedMessage, isKnown: boolean | null): void {
+    if (isKnown === null) this.#contacts = null;
+    else if (message.from.length > 0) this.#contacts?.set(message, !isKnown);
   }
 
   #note(rows: readonly StateRow[]): void {
@@ -174,7 +204,7 @@ export async function queryIndex(reader: PageReader, query: MailQuery): Promise<
   if (query.folders.length === 0) return { ...nothing, count: query.countOnly ? 0 : null };
   if (query.countOnly) return { ...nothing, count: await countOf(reader, query) };
   if (query.byThread === true) return { ...nothing, ...(await threadPage(reader, query)) };
-  return { ...nothing, ...(await messagePage(reader, query)) };
+  return { ...nothing, ...(await messagePage(reader, query)), ...reader.firstContacts };
 }
 
 async function messagePage(

@@ -22,6 +22,8 @@ export interface PageAsk {
   readonly threadKeys: readonly string[] | null;
   /** Whether to select the messages themselves, or only their places. */
   readonly withEnvelope: boolean;
+  /** The folders in which a message may be the first of its sender; null where nobody asks. With the envelope. */
+  readonly contactsIn: readonly number[] | null;
 }
 
 export const SAME_MESSAGE =
@@ -61,6 +63,9 @@ const VALUES = {
 } as const;
 
 export const valueOf = (order: Order): string => VALUES[orderField(order)];
+
+/** The address of the first sender, as the index of the order by sender has it. */
+export const SENDER = valueOf('from_asc');
 
 /** True for the orders whose value is in `mirror.message_text`. */
 export const isTextOrder = (order: Order): boolean => valueOf(order).includes('t.words');

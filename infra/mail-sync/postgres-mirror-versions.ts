@@ -2,7 +2,8 @@
 import type { MirrorVersions, SyncStatus } from '../../commands/ports/mirror-versions.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { knownMessage } from '../mail-index/expunged-messages.ts';
-import { firstContacts, knownCorrespondents } from '../mail-index/correspondents.ts';
+import { knownCorrespondents } from '../mail-index/correspondents.ts';
+import { firstContacts } from '../mail-index/first-contacts.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 
 const STATUS = `

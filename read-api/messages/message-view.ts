@@ -4,7 +4,7 @@ import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import { AUTHENTICATION_RESULTS, trustedVerdicts } from '../../commands/mail/authentication-results.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import { roleOfFolder } from '../../commands/kernel/folders.ts';
-import type { MailQuery } from '../../commands/mail/query.ts';
+import type { FirstContacts, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef, MessageRef } from '../../commands/mail/message.ts';
 import { FOLDER_ROLES } from '../../commands/values/folder-roles.ts';
 import type { Locators, MessagePlace } from '../../commands/ports/ports.ts';
@@ -108,7 +108,7 @@ export interface Viewing {
   readonly view: View;
   readonly body: BodyWindow | null;
   /** Which messages are their sender's first; absent where that is unknown. */
-  readonly firstContacts?: ReadonlyMap<FetchedMessage, boolean>;
+  readonly firstContacts?: FirstContacts;
 }
 
 export const placeOf = (mailbox: MailboxEntry, ref: MessageRef): MessagePlace => ({

@@ -92,8 +92,9 @@ export async function showPage(
     return { answer: { ...answer, next }, items, json: known.json };
   }
   if (answer.threads) return { answer, items: [] };
-  const { show, isKnown } = await showMessages(context.ports, viewing, answer.messages);
-  const items = answer.messages.map(show);
+  const { messages, firstContacts } = answer;
+  const { show, isKnown } = await showMessages(context.ports, viewing, messages, firstContacts);
+  const items = messages.map(show);
   const { next, version } = answer;
   if (key !== null && isAskedAgain && version !== undefined && isKnown && items.length <= MOST_MESSAGES)
     pages.keep(key, { mailbox, version, next, items });

@@ -1,10 +1,12 @@
 /** Shows messages with what is looked up for all of them: first contacts, and their texts. */
 import { allSelectable } from '../../commands/kernel/folders.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
+import type { FirstContacts, MailQuery } from '../../commands/mail/query.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { InlineImages } from '../../commands/ports/markup.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { showText, type ShownText } from './message-body.ts';
-import { type Message, placeOf, type Viewing, viewOf } from './message-view.ts';
+import { type Message, placeOf, type View, type Viewing, viewOf } from './message-view.ts';
 
 interface ShownMessages {
   /** One of the messages, as the caller sees it. */
@@ -13,14 +15,15 @@ interface ShownMessages {
   readonly isKnown: boolean;
 }
 
-/** Throws `store_unavailable`. */
+/** `known`: the first contacts, where the query already told them. Throws `store_unavailable`. */
 export async function showMessages(
   ports: Pick<Ports, 'mirrorVersions' | 'markup'>,
   plain: Viewing,
   messages: readonly FetchedMessage[],
+  known?: FirstContacts | null,
 ): Promise<ShownMessages> {
-  const hasContacts = plain.view !== 'ids' && plain.view !== 'count' && messages.length > 0;
-  const firstContacts = hasContacts ? await firstContactsOf(ports, plain, messages) : null;
+  const hasContacts = showsContacts(plain.view) && messages.length > 0;
+  const firstContacts = hasContacts ? await firstContactsOf(ports, plain, messages, known) : null;
   const viewing = firstContacts === null ? plain : { ...plain, firstContacts };
   const texts = await textsOf(ports, plain, messages);
   return {
@@ -29,15 +32,25 @@ export async function showMessages(
   };
 }
 
-const firstContactsOf = (
+const showsContacts = (view: View): boolean => view !== 'ids' && view !== 'count';
+
+/** What a query for this view asks about first contacts. */
+export const contactsFor = ({ mailbox, view }: Viewing): Pick<MailQuery, 'contactsIn'> =>
+  showsContacts(view) ? { contactsIn: contactFolders(mailbox) } : {};
+
+const contactFolders = (mailbox: MailboxEntry): readonly number[] =>
+  allSelectable(mailbox).map(({ number }) => number);
+
+async function firstContactsOf(
   { mirrorVersions }: Pick<Ports, 'mirrorVersions'>,
   { mailbox }: Viewing,
   messages: readonly FetchedMessage[],
-): Promise<ReadonlyMap<FetchedMessage, boolean> | null> =>
-  mirrorVersions.firstContacts(
-    { mailboxNumber: mailbox.number, folderNumbers: allSelectable(mailbox).map(({ number }) => number) },
-    messages,
-  );
+  known: FirstContacts | null | undefined,
+): Promise<FirstContacts | null> {
+  if (known !== undefined) return known;
+  const folders = { mailboxNumber: mailbox.number, folderNumbers: contactFolders(mailbox) };
+  return await mirrorVersions.firstContacts(folders, messages);
+}
 
 /** The shown text by message, if requested. One by one, so that no request blocks the process for all of them. */
 async function textsOf(

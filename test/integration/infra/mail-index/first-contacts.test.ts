@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { firstContacts } from '../../../../infra/mail-index/correspondents.ts';
+import type { FirstContacts, MailQuery } from '../../../../commands/mail/query.ts';
+import { firstContacts } from '../../../../infra/mail-index/first-contacts.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import {
   FENCE_OF_TEST,
@@ -43,14 +44,46 @@ describe('the first message of a sender', function () {
     await server.dispose();
   });
 
+  /** By subject; the query itself must tell the same. */
   const told = async (folderNumbers = FOLDERS.map(({ number }) => number)) => {
+    const answer = await index.indexed.gateway.query(
+      MAILBOX_ID,
+      queryOf({ folders: [INBOX], depth: 'structure', contactsIn: folderNumbers }),
+    );
     const { messages } = await index.indexed.gateway.query(
       MAILBOX_ID,
       queryOf({ folders: FOLDERS, depth: 'structure' }),
     );
     const found = await firstContacts(index.sql, { mailboxNumber: MAILBOX_NUMBER, folderNumbers }, messages);
-    return found === null ? null : new Map([...found].map(([{ subject }, isFirst]) => [subject, isFirst]));
+    const bySubject = (each: FirstContacts) =>
+      new Map([...each].map(([{ subject }, isFirst]) => [subject, isFirst]));
+    const inInbox = found && new Map([...found].filter(([{ ref }]) => ref.folder.number === INBOX.number));
+    expect(answer.firstContacts && bySubject(answer.firstContacts)).to.deep.equal(
+      inInbox && bySubject(inInbox),
+    );
+    return found && bySubject(found);
   };
+
+  it('is told by a query only where the caller asks, and where what it reads is what is shown', async () => {
+    const contactsIn = FOLDERS.map(({ number }) => number);
+    const asked = (fields: Partial<MailQuery>) =>
+      index.indexed.gateway.query(
+        MAILBOX_ID,
+        queryOf({ folders: [INBOX], depth: 'structure', contactsIn, ...fields }),
+      );
+    const found = await asked({ filter: { subject_contains: 'FIRST' } });
+    expect(found.messages.map((message) => found.firstContacts?.get(message))).to.deep.equal([true]);
+    for (const fields of [
+      { contactsIn: undefined },
+      { depth: 'place' },
+      { textChars: 10 },
+      { byThread: true },
+      { filter: { message_id_header: '<none@example.com>' } },
+    ] as const)
+      expect((await asked(fields as Partial<MailQuery>)).firstContacts, JSON.stringify(fields)).to.equal(
+        undefined,
+      );
+  });
 
   it(`is the earliest from that address in any folder ${verifies('contract:4:first-contact')}`, async () => {
     expect(await told()).to.deep.equal(

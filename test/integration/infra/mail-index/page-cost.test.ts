@@ -71,6 +71,7 @@ describe('a page of a mailbox just after its first pass', function () {
         after: { value: uid, folderNumber: 1, uid },
         limit: LIMIT,
         threadKeys: null,
+        contactsIn: null,
         withEnvelope: true,
       },
       { kind: 'walk' },
@@ -84,7 +85,7 @@ describe('a page of a mailbox just after its first pass', function () {
       values,
     );
     const plan = row?.['QUERY PLAN'][0].Plan ?? {};
-    expect(plan['Actual Rows']).to.equal(LIMIT);
+    expect(plan['Actual Rows'], 'the messages, and the state of the folder').to.equal(LIMIT + 1);
     return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
   };
 
@@ -115,7 +116,7 @@ describe('a page of a mailbox just after its first pass', function () {
         for (let at = MESSAGES; at > MESSAGES - 10 * LIMIT; at -= LIMIT) {
           const { text, values } = pageAfter(at, filterAt(at));
           const rows = await sql.query({ name, text }, values);
-          expect(rows.map(({ uid }) => Number(uid))[0]).to.equal(at - 1);
+          expect(Number(rows.find(({ uid }) => uid !== null)?.['uid'])).to.equal(at - 1);
         }
         const [plans] = await sql.query<{ generic: number; own: number }>(
           `select generic_plans::int as generic, custom_plans::int as own
