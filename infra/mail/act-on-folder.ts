@@ -2,6 +2,7 @@
  * Shared by all actions: opening the folder for writing, finding the existing messages, reporting outcomes. And the changes
  * of flags and the expunge.
  */
+import type { FlagsEvent, ImapFlow } from 'imapflow';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { ActionOutcome, FlagChange } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
@@ -116,19 +117,26 @@ export async function prepareFlagChange(
   target: ActionTarget,
   change: FlagChange,
 ): Promise<() => Promise<Outcomes>> {
-  const prepared = await prepareAction(connection, target);
+  const prepare = answeredJustNow(connection, target) ? prepareWithoutLooking : prepareAction;
+  const prepared = await prepare(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
   return () => settle(prepared, (settled) => changeFlags(connection, prepared, change, settled));
 }
 
+/** Whether the folder is open for writing on a connection that has just reported messages as new as these. */
+export const answeredJustNow = (
+  connection: ImapConnection,
+  { folder, uids }: Pick<ActionTarget, 'folder' | 'uids'>,
+): boolean => connection.isOpenForWriting(folder.path) && connection.knowsOf(uids);
+
 async function changeFlags(
   connection: ImapConnection,
-  { open, present }: PreparedAction,
+  { open, present, fetched }: PreparedAction,
   { add, remove }: FlagChange,
   settled: Outcomes,
 ): Promise<void> {
   if (present.length === 0) return;
-  const settleAll = (outcome: ReturnType<typeof rejected>): void => {
+  const settleAll = (outcome: ActionOutcome): void => {
     for (const uid of present) settled.set(uid, outcome);
   };
   const unsupported = add.filter((flag) => !keeps(open, flag));
@@ -137,12 +145,35 @@ async function changeFlags(
     return;
   }
   const set = uidSet(present);
-  const isDone = await connection.write(
-    async (client) =>
-      (add.length === 0 || (await client.messageFlagsAdd(set, [...add], { uid: true }))) &&
-      (remove.length === 0 || (await client.messageFlagsRemove(set, [...remove], { uid: true }))),
+  const told = new Set<number>();
+  const isDone = await connection.write((client) =>
+    tellingFlags(
+      client,
+      told,
+      async () =>
+        (add.length === 0 || (await client.messageFlagsAdd(set, [...add], { uid: true }))) &&
+        (remove.length === 0 || (await client.messageFlagsRemove(set, [...remove], { uid: true }))),
+    ),
   );
   settleAll(isDone ? { outcome: 'done', newUid: null, newUidValidity: null } : refusedOutcome(connection));
+  // STORE accepts UIDs of messages that are gone, and tells the flags of those it changed (RFC 9051 6.4.6, 6.4.9).
+  const untold = fetched || !isDone ? [] : present.filter((uid) => !told.has(uid));
+  if (untold.length === 0) return;
+  const there = await presentUids(connection, untold);
+  for (const uid of untold) if (!there.has(uid)) settled.set(uid, MISSING);
+}
+
+/** Adds to `told` the messages whose flags the server tells during the work, but for those marked for removal. */
+async function tellingFlags<T>(client: ImapFlow, told: Set<number>, work: () => Promise<T>): Promise<T> {
+  const note = ({ uid, flags }: FlagsEvent): void => {
+    if (uid !== undefined && !flags.has('\\Deleted')) told.add(uid);
+  };
+  client.on('flags', note);
+  try {
+    return await work();
+  } finally {
+    client.off('flags', note);
+  }
 }
 
 /** imapflow drops flags that PERMANENTFLAGS does not name, and would report success. */

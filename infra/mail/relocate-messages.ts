@@ -5,6 +5,7 @@ import type { FolderRef } from '../../commands/mail/message.ts';
 import {
   type ActionTarget,
   allMissing,
+  answeredJustNow,
   MISSING,
   type Outcomes,
   prepareAction,
@@ -38,9 +39,9 @@ export async function prepareMove(
       { details: { missing: ['MOVE', 'UIDPLUS'] } },
     );
   }
-  const isOpen = connection.isOpenForWriting(target.folder.path) && connection.knowsOf(target.uids);
   // If the target may already have the message, COPYUID may omit it.
-  const willTell = move && connection.tellsMoves && isOpen && !connection.capabilities.sharesMessages;
+  const tells = move && connection.tellsMoves && !connection.capabilities.sharesMessages;
+  const willTell = tells && answeredJustNow(connection, target);
   const prepared = await (willTell ? prepareWithoutLooking : prepareAction)(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
   const work = move ? moveWithMove : moveWithCopy;

@@ -232,6 +232,41 @@ for (const { name, capability, tells } of variants) {
         expect(flagsByUid.get(2)).to.include.members(['\\Seen', '$Work']);
       });
     });
+
+    it('sets flags without another command on a connection that has just reported the messages', async () => {
+      const uidValidity = await uidValidityOf(under);
+      const flag = (uids: readonly number[], add = ['\\Flagged']) =>
+        under.mail(async (session) => {
+          await session.identify(uids.map((uid) => ({ folder: INBOX, uidValidity, uid })));
+          await between();
+          proxy.transcript = '';
+          const outcomes = await session.setFlags(INBOX, uidValidity, uids, { add, remove: [] });
+          const commands = proxy.transcript.match(
+            /(?<=^\w+ )(?:UID )?(?:NOOP|SELECT|EXAMINE|FETCH|SEARCH|STORE)/gm,
+          );
+          return { outcomes: outcomesOf(outcomes), commands };
+        });
+      let between = () => Promise.resolve();
+      // Opened for writing by an action.
+      await flag([4]);
+      const { outcomes, commands } = await flag([1, 2]);
+      expect(outcomes).to.deep.equal({ 1: 'done', 2: 'done' });
+      // Without CONDSTORE the folder may be another one by now.
+      if (capability !== MOVE_ONLY) expect(commands).to.deep.equal(['UID STORE']);
+      // The server tells nothing of flags that were set before.
+      expect((await flag([1, 2, 3])).outcomes).to.deep.equal({ 1: 'done', 2: 'done', 3: 'done' });
+      between = () =>
+        withClient(server.imap(), `user${String(users)}`, async (client) => {
+          await client.mailboxOpen('INBOX');
+          await client.messageDelete('1', { uid: true });
+          await client.messageFlagsAdd('2', ['\\Deleted'], { uid: true });
+        });
+      expect((await flag([1, 2, 3], ['\\Seen'])).outcomes).to.deep.equal({
+        1: 'missing',
+        2: 'missing',
+        3: 'done',
+      });
+    });
   });
 }
 
