@@ -13,7 +13,8 @@ import type { DemoFacts } from './processes.ts';
 import { post } from './rest.ts';
 
 const ROUNDS = 40;
-const WARM_UP = 4;
+/** A new statement is planned anew five times on each connection before its plan is kept. */
+const WARM_UP = 20;
 /** Seconds each in a large mailbox. */
 const LIVE_ROUNDS = 6;
 const LIMIT = 50;

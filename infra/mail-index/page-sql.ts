@@ -1,20 +1,19 @@
 /** The statements for a page: candidates in order after a keyset, with the state of the mirrors in the same snapshot. */
 import type { Filter } from '../../commands/mail/mail-filter.ts';
-import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPatterns } from './filter-sql.ts';
 import type { WholeMailbox } from './folder-mirror.ts';
 import { senderIsKnown } from './first-contacts.ts';
 import { threadsVersion } from './threads.ts';
+import { lookSql } from './look-sql.ts';
 import {
-  beyond,
   isTextOrder,
+  keysetAfter,
   limitOf,
   listed,
   ordering,
   type PageAsk,
   TEXT_JOIN,
   valueOf,
-  valueParameter,
   walkedMessages,
   type Way,
 } from './walk-sql.ts';
@@ -48,14 +47,24 @@ export const statesStatement = (mailbox: WholeMailbox, folderNumbers: readonly n
   values: [mailbox.mailboxNumber, folderNumbers, mailbox.folderNumbers],
 });
 
+interface Around {
+  /** Tables before `page`, each with a comma behind it. */
+  readonly before?: string;
+  readonly page: string;
+  readonly columns: string;
+  readonly found: string;
+  readonly ordered?: string;
+}
+
 /**
  * One row per requested folder, of which only the columns of its state are set, and one per row of the page, of which only
  * these are null. No message is read unless the mirrors of all folders exist, are complete and valid.
  */
-const around = (page: string, columns: string, found: string, ordered: string): string => `
+const around = ({ before = '', page, columns, found, ordered = '' }: Around): string => `
   with state as materialized (${STATES}),
   ready as materialized (
     select count(*) = cardinality($2::int[]) and bool_and(usable) as yes from state),
+  ${before}
   page as materialized (${page})
   select state.*, ${columns}
   from state full join ${found} on false
@@ -84,10 +93,11 @@ const OF_PLACES = `
 /** The statement for a page. */
 export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
   const parameters = parametersOf(ask);
+  const look = way.kind === 'look' ? lookSql(ask, parameters) : { before: '', looked: 'null::text' };
   const page =
     way.kind === 'sift'
       ? { places: siftedPlaces(ask, parameters), messages: OF_PLACES }
-      : { places: walkedMessages(ask, way, parameters), messages: 'page m' };
+      : { places: 'page' in look ? look.page : walkedMessages(ask, way, parameters), messages: 'page m' };
   const text = ask.withEnvelope ? `left ${TEXT_JOIN}` : '';
   const { contactsIn } = ask;
   const known = contactsIn === null ? 'null::boolean' : senderIsKnown(parameters.add(contactsIn, 'int[]'));
@@ -97,12 +107,13 @@ export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
   const found = `
     (select m.*, ${ALSO_IN} as also_in, ${envelope} from ${page.messages} ${text}) as found`;
   return {
-    text: around(
-      page.places,
-      `${PLACE_COLUMNS}, found.envelope, found.thread_id, found.sender_is_known`,
+    text: around({
+      before: look.before,
+      page: page.places,
+      columns: `${look.looked} as looked, ${PLACE_COLUMNS}, found.envelope, found.thread_id, found.sender_is_known`,
       found,
-      ordering(ask.order, 'found'),
-    ),
+      ordered: ordering(ask.order, 'found'),
+    }),
     values: parameters.values,
   };
 }
@@ -123,8 +134,10 @@ export function countStatement(ask: PageAsk): BoundStatement {
     select m.folder_number, count(*) as count from mirror.message m ${join}
     where m.mailbox_number = $1::int and m.folder_number = any($2::int[]) and ${listed(ask)} and ${condition.sql}
       and (select yes from ready) group by m.folder_number`;
-  const columns = 'found.count';
-  return { text: around(page, columns, 'page as found', ''), values: parameters.values };
+  return {
+    text: around({ page, columns: 'found.count', found: 'page as found' }),
+    values: parameters.values,
+  };
 }
 
 /** True when SQL alone decides, so that its matches need no check and may be counted in SQL. */
@@ -160,11 +173,4 @@ function siftedPlaces(ask: PageAsk, parameters: Parameters): string {
       select m.folder_number, m.uid, ${valueOf(order)} as value from mirror.message m ${join}
       where ${wanted.join(' and ')}) as place
     ${ordering(order, 'place')} ${limitOf(ask)}`;
-}
-
-function keysetAfter(after: Keyset, order: Order, parameters: Parameters): string {
-  const value = valueParameter(after, parameters);
-  const folder = parameters.add(after.folderNumber, 'int');
-  const uid = parameters.add(after.uid, 'bigint');
-  return `(${valueOf(order)}, m.folder_number, m.uid) ${beyond(order)} (${value}, ${folder}, ${uid})`;
 }

@@ -15,15 +15,14 @@ import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
 import { NamedShapes } from '../postgres/named-shapes.ts';
 import { type FolderState, type StateRow, statesOf, type WholeMailbox } from './folder-mirror.ts';
 import { wordPatterns } from './filter-sql.ts';
+import { canLook, GLANCED, type Looked, PROMISING } from './look-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './walk-sql.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
 
 /** Messages of the order in which words are looked for before their own index is asked: first few, then more. */
-const GLANCES = [512, 2_048];
+const GLANCES = [GLANCED, 2_048];
 /** As many messages of each folder are read for that, and merged: where they would be more than this, none are. */
 const MOST_MERGED = 8_192;
-/** A first glance that found this share of what would fill the page in the next one is followed by it. */
-const PROMISING = 0.5;
 
 /** The values are parameters, so the texts are as many as there are orders, filters and limits in use. */
 const WALKS = new NamedShapes('page');
@@ -51,9 +50,16 @@ const isPlannedAlike = ({ folderNumbers, filter, order }: PageAsk, { kind }: Way
 export class MirrorChanged extends Error {}
 
 /** The state of a folder, or a message; the columns of the other are null. */
-type PageRow =
+type PageRow = { readonly looked: Looked | null } & (
   | (StateRow & { readonly found_in: null })
-  | (MessageRow & { readonly folder_number: null; readonly found_in: number });
+  | (MessageRow & { readonly folder_number: null; readonly found_in: number })
+);
+
+/** Candidates, and where there was a look, how it ended. */
+interface Candidates {
+  readonly found: readonly FetchedMessage[];
+  readonly looked: Looked | null;
+}
 type CountRow =
   (StateRow & { readonly count: null }) | { readonly folder_number: null; readonly count: string };
 
@@ -104,28 +110,34 @@ export class PageReader {
   async candidates(after: Keyset | null, limit: number): Promise<readonly FetchedMessage[]> {
     const ask = this.#ask({ after, limit, contactsIn: this.#contactsIn });
     // A key finds few messages: sorting them is cheaper than walking to them.
-    if (!this.isExact || threadIdsOf(ask.filter).length > 0) return await this.#page(ask, { kind: 'sift' });
+    if (!this.isExact || threadIdsOf(ask.filter).length > 0) return await this.#sift(ask);
     const mayBeRare =
       wordPatterns(ask.filter).length > 0 || (isTextOrder(ask.order) && leafKeys(ask.filter).length > 0);
-    if (!mayBeRare) return await this.#page(ask, { kind: 'walk' });
-    return (await this.#glanced(ask, limit)) ?? (await this.#page(ask, { kind: 'sift' }));
+    if (!mayBeRare) return (await this.#page(ask, { kind: 'walk' })).found;
+    return (await this.#glanced(ask, limit)) ?? (await this.#sift(ask));
   }
 
   /** Common words fill the page at once; null for rare ones, which are cheaper to look up than to reach by walking. */
   async #glanced(ask: PageAsk, limit: number): Promise<readonly FetchedMessage[] | null> {
     const glances = GLANCES.filter((most) => most * this.#folders.size <= MOST_MERGED);
     for (const [at, most] of glances.entries()) {
-      const found = await this.#page(ask, { kind: 'glance', most });
-      if (found.length === limit) return found;
+      const isLook = at === 0 && canLook(ask);
+      const { found, looked } = await this.#page(ask, isLook ? { kind: 'look' } : { kind: 'glance', most });
+      if (found.length === limit || looked === 'sought') return found;
       const expected = (found.length * (glances[at + 1] ?? 0)) / most;
-      if (expected < limit * PROMISING) return null;
+      // Many messages have the words, although few of the newest do.
+      if (looked !== 'gave_up' && expected < limit * PROMISING) return null;
     }
     return null;
   }
 
+  async #sift(ask: PageAsk): Promise<readonly FetchedMessage[]> {
+    return (await this.#page(ask, { kind: 'sift' })).found;
+  }
+
   /** Every candidate of the threads that have one of these names. Throws `MirrorNotReady`, `MirrorChanged`. */
   async threads(threadKeys: readonly string[]): Promise<readonly FetchedMessage[]> {
-    return await this.#page(this.#ask({ after: null, limit: null, threadKeys }), { kind: 'sift' });
+    return await this.#sift(this.#ask({ after: null, limit: null, threadKeys }));
   }
 
   /** The number of matches of an exact filter. Throws `MirrorNotReady`. */
@@ -150,7 +162,7 @@ export class PageReader {
     };
   }
 
-  async #page(ask: PageAsk, way: Way): Promise<readonly FetchedMessage[]> {
+  async #page(ask: PageAsk, way: Way): Promise<Candidates> {
     const rows = await this.#rows(ask, way);
     this.#note(rows.filter((row) => row.folder_number !== null));
     const states = new Map(this.#states.map((state) => [state.folderNumber, state]));
@@ -163,7 +175,7 @@ export class PageReader {
       if (ask.contactsIn !== null) this.#noteContact(message, row.sender_is_known);
       return message;
     });
-    return messages.slice(0, ask.limit ?? messages.length);
+    return { found: messages.slice(0, ask.limit ?? messages.length), looked: rows[0]?.looked ?? null };
   }
 
   async #rows(ask: PageAsk, way: Way): Promise<readonly PageRow[]> {

@@ -6,9 +6,11 @@ import type { WholeMailbox } from './folder-mirror.ts';
 
 /**
  * Ways to find the candidates. `walk`: down the index of the order until the page is full. `glance`: the same, but at most
- * a given number of messages is read, matching or not. `sift`: all matches, then sorted.
+ * a given number of messages is read, matching or not. `sift`: all matches, then sorted. `look`: a glance where the newest
+ * messages promise enough matches, else a sift of at most so many messages with the words (`look-sql.ts`).
  */
-export type Way = { readonly kind: 'walk' | 'sift' } | { readonly kind: 'glance'; readonly most: number };
+export type Way =
+  { readonly kind: 'walk' | 'sift' | 'look' } | { readonly kind: 'glance'; readonly most: number };
 
 export interface PageAsk {
   readonly mailbox: WholeMailbox;
@@ -45,9 +47,9 @@ export const listed = ({ folderNumbers }: Pick<PageAsk, 'folderNumbers'>): strin
 export const direction = (order: Order): 'asc' | 'desc' => (order.endsWith('_desc') ? 'desc' : 'asc');
 export const beyond = (order: Order): '<' | '>' => (direction(order) === 'desc' ? '<' : '>');
 
-export const ordering = (order: Order, alias: string): string => {
+export const ordering = (order: Order, alias: string, value = `${alias}.value`): string => {
   const turn = direction(order);
-  return `order by ${alias}.value ${turn}, ${alias}.folder_number ${turn}, ${alias}.uid ${turn}`;
+  return `order by ${value} ${turn}, ${alias}.folder_number ${turn}, ${alias}.uid ${turn}`;
 };
 
 /** In the text: for a limit as a parameter Postgres plans for a tenth of the rows, and then plans for the values each time. */
@@ -70,6 +72,14 @@ export const SENDER = valueOf('from_asc');
 /** True for the orders whose value is in `mirror.message_text`. */
 export const isTextOrder = (order: Order): boolean => valueOf(order).includes('t.words');
 
+/** The place is after the keyset. */
+export function keysetAfter(after: Keyset, order: Order, parameters: Parameters): string {
+  const value = valueParameter(after, parameters);
+  const folder = parameters.add(after.folderNumber, 'int');
+  const uid = parameters.add(after.uid, 'bigint');
+  return `(${valueOf(order)}, m.folder_number, m.uid) ${beyond(order)} (${value}, ${folder}, ${uid})`;
+}
+
 /** The keyset's value as a parameter. */
 export const valueParameter = ({ value }: Keyset, parameters: Parameters): string =>
   parameters.add(value, typeof value === 'string' ? 'text' : 'bigint');
@@ -79,7 +89,12 @@ export const valueParameter = ({ value }: Keyset, parameters: Parameters): strin
  * range of the index; then merged into one order. A glance ends after the first messages of the merged order: were it to
  * end in each folder, a folder with hits farther down would lose them to others with older hits.
  */
-export function walkedMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
+export function walkedMessages(
+  ask: PageAsk,
+  way: Way,
+  parameters: Parameters,
+  when = '(select yes from ready)',
+): string {
   const { order } = ask;
   const { alias, looked, found } = isTextOrder(order)
     ? alongTexts(ask, parameters)
@@ -89,13 +104,13 @@ export function walkedMessages(ask: PageAsk, way: Way, parameters: Parameters): 
   if (way.kind !== 'glance') {
     return `
       select walked.* from ${asked}
-      cross join lateral (${found(looked)} ${inFolder} ${limitOf(ask)}) as walked where (select yes from ready)
+      cross join lateral (${found(looked)} ${inFolder} ${limitOf(ask)}) as walked where ${when}
       ${ordering(order, 'walked')} ${limitOf(ask)}`;
   }
   const most = `limit ${String(way.most)}`;
   const merged = `
     select looked.* from ${asked} cross join lateral (${looked} ${inFolder} ${most}) as looked
-    where (select yes from ready) ${ordering(order, 'looked')} ${most}`;
+    where ${when} ${ordering(order, 'looked')} ${most}`;
   return `${found(merged)} ${ordering(order, alias)} ${limitOf(ask)}`;
 }
 
