@@ -4,7 +4,7 @@ import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPattern
 import type { WholeMailbox } from './folder-mirror.ts';
 import { senderIsKnown } from './first-contacts.ts';
 import { threadsVersion } from './threads.ts';
-import { lookSql } from './look-sql.ts';
+import { probeSql } from './probe-sql.ts';
 import {
   isTextOrder,
   keysetAfter,
@@ -49,7 +49,7 @@ export const statesStatement = (mailbox: WholeMailbox, folderNumbers: readonly n
 
 interface Around {
   /** Tables before `page`, each with a comma behind it. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   readonly page: string;
   readonly columns: string;
   readonly found: string;
@@ -93,11 +93,11 @@ const OF_PLACES = `
 /** The statement for a page. */
 export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
   const parameters = parametersOf(ask);
-  const look = way.kind === 'look' ? lookSql(ask, parameters) : { before: '', looked: 'null::text' };
+  const probe = way.kind === 'probe' ? probeSql(ask, parameters) : null;
   const page =
     way.kind === 'sift'
       ? { places: siftedPlaces(ask, parameters), messages: OF_PLACES }
-      : { places: 'page' in look ? look.page : walkedMessages(ask, way, parameters), messages: 'page m' };
+      : { places: probe?.page ?? walkedMessages(ask, way, parameters), messages: 'page m' };
   const text = ask.withEnvelope ? `left ${TEXT_JOIN}` : '';
   const { contactsIn } = ask;
   const known = contactsIn === null ? 'null::boolean' : senderIsKnown(parameters.add(contactsIn, 'int[]'));
@@ -108,9 +108,9 @@ export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
     (select m.*, ${ALSO_IN} as also_in, ${envelope} from ${page.messages} ${text}) as found`;
   return {
     text: around({
-      before: look.before,
+      before: probe?.before,
       page: page.places,
-      columns: `${look.looked} as looked, ${PLACE_COLUMNS}, found.envelope, found.thread_id, found.sender_is_known`,
+      columns: `${probe?.probed ?? 'null::text'} as probed, ${PLACE_COLUMNS}, found.envelope, found.thread_id, found.sender_is_known`,
       found,
       ordered: ordering(ask.order, 'found'),
     }),

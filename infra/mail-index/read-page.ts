@@ -15,7 +15,7 @@ import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
 import { NamedShapes } from '../postgres/named-shapes.ts';
 import { type FolderState, type StateRow, statesOf, type WholeMailbox } from './folder-mirror.ts';
 import { wordPatterns } from './filter-sql.ts';
-import { canLook, GLANCED, type Looked, PROMISING } from './look-sql.ts';
+import { canProbe, GLANCED, type Probed, PROMISING } from './probe-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './walk-sql.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
 
@@ -34,6 +34,7 @@ const PLANNED_ALIKE: ReadonlySet<string> = new Set([
   ...['to_contains', 'cc_contains', 'any_address', 'from_domain', 'attachment_name_contains'],
 ]);
 const TIMES: ReadonlySet<string> = new Set(['received_after', 'received_before']);
+const SIFT: Way = { kind: 'sift' };
 
 /**
  * A walk down the index of one folder, until the page is full. A range of another column than the order's may be so rare
@@ -50,15 +51,15 @@ const isPlannedAlike = ({ folderNumbers, filter, order }: PageAsk, { kind }: Way
 export class MirrorChanged extends Error {}
 
 /** The state of a folder, or a message; the columns of the other are null. */
-type PageRow = { readonly looked: Looked | null } & (
+type PageRow = { readonly probed: Probed | null } & (
   | (StateRow & { readonly found_in: null })
   | (MessageRow & { readonly folder_number: null; readonly found_in: number })
 );
 
-/** Candidates, and where there was a look, how it ended. */
+/** `probed`: how a probe ended. */
 interface Candidates {
   readonly found: readonly FetchedMessage[];
-  readonly looked: Looked | null;
+  readonly probed: Probed | null;
 }
 type CountRow =
   (StateRow & { readonly count: null }) | { readonly folder_number: null; readonly count: string };
@@ -110,34 +111,30 @@ export class PageReader {
   async candidates(after: Keyset | null, limit: number): Promise<readonly FetchedMessage[]> {
     const ask = this.#ask({ after, limit, contactsIn: this.#contactsIn });
     // A key finds few messages: sorting them is cheaper than walking to them.
-    if (!this.isExact || threadIdsOf(ask.filter).length > 0) return await this.#sift(ask);
+    if (!this.isExact || threadIdsOf(ask.filter).length > 0) return (await this.#page(ask, SIFT)).found;
     const mayBeRare =
       wordPatterns(ask.filter).length > 0 || (isTextOrder(ask.order) && leafKeys(ask.filter).length > 0);
     if (!mayBeRare) return (await this.#page(ask, { kind: 'walk' })).found;
-    return (await this.#glanced(ask, limit)) ?? (await this.#sift(ask));
+    return (await this.#glanced(ask, limit)) ?? (await this.#page(ask, SIFT)).found;
   }
 
   /** Common words fill the page at once; null for rare ones, which are cheaper to look up than to reach by walking. */
   async #glanced(ask: PageAsk, limit: number): Promise<readonly FetchedMessage[] | null> {
     const glances = GLANCES.filter((most) => most * this.#folders.size <= MOST_MERGED);
     for (const [at, most] of glances.entries()) {
-      const isLook = at === 0 && canLook(ask);
-      const { found, looked } = await this.#page(ask, isLook ? { kind: 'look' } : { kind: 'glance', most });
-      if (found.length === limit || looked === 'sought') return found;
+      const way: Way = at === 0 && canProbe(ask) ? { kind: 'probe' } : { kind: 'glance', most };
+      const { found, probed } = await this.#page(ask, way);
+      if (found.length === limit || probed === 'complete') return found;
       const expected = (found.length * (glances[at + 1] ?? 0)) / most;
       // Many messages have the words, although few of the newest do.
-      if (looked !== 'gave_up' && expected < limit * PROMISING) return null;
+      if (probed !== 'too_many' && expected < limit * PROMISING) return null;
     }
     return null;
   }
 
-  async #sift(ask: PageAsk): Promise<readonly FetchedMessage[]> {
-    return (await this.#page(ask, { kind: 'sift' })).found;
-  }
-
   /** Every candidate of the threads that have one of these names. Throws `MirrorNotReady`, `MirrorChanged`. */
   async threads(threadKeys: readonly string[]): Promise<readonly FetchedMessage[]> {
-    return await this.#sift(this.#ask({ after: null, limit: null, threadKeys }));
+    return (await this.#page(this.#ask({ after: null, limit: null, threadKeys }), SIFT)).found;
   }
 
   /** The number of matches of an exact filter. Throws `MirrorNotReady`. */
@@ -175,7 +172,7 @@ export class PageReader {
       if (ask.contactsIn !== null) this.#noteContact(message, row.sender_is_known);
       return message;
     });
-    return { found: messages.slice(0, ask.limit ?? messages.length), looked: rows[0]?.looked ?? null };
+    return { found: messages.slice(0, ask.limit ?? messages.length), probed: rows[0]?.probed ?? null };
   }
 
   async #rows(ask: PageAsk, way: Way): Promise<readonly PageRow[]> {

@@ -19,27 +19,31 @@ const BOUND = {
   bytesOf: (id: string, what: string): number => approximateBytes(id) + approximateBytes(what),
 };
 
-/** Seals numbers, each 0 … 2^32 - 1, and opens what it sealed. Throws `RangeError` for any other number. */
-export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Locators {
-  const syntheticIv = (prefix: string, payload: Uint8Array): Buffer =>
-    createHmac('sha256', macKey).update(prefix).update(payload).digest().subarray(0, IV_BYTES);
-
-  // One for all ids: a page has many, and a cipher of its own costs each more than its blocks.
-  const blockCipher = createCipheriv('aes-256-ecb', encryptionKey, null).setAutoPadding(false);
-
-  /** AES in counter mode (NIST SP 800-38A 6.5): encrypts and decrypts. The counter is the last four bytes of a block. */
-  const inCounterMode = (iv: Uint8Array, bytes: Uint8Array): Buffer => {
+/**
+ * AES in counter mode (NIST SP 800-38A 6.5), which encrypts and decrypts; the counter is the last four bytes of a block. One
+ * cipher for all ids: a page has many, and a cipher of its own costs each more than its blocks.
+ */
+function counterMode(key: KeyObject): (iv: Uint8Array, bytes: Uint8Array) => Buffer {
+  const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false);
+  return (iv, bytes) => {
     const blocks = Math.ceil(bytes.length / BLOCK_BYTES);
     const counters = Buffer.alloc(blocks * BLOCK_BYTES);
     for (let block = 0; block < blocks; block += 1) {
       counters.set(iv, block * BLOCK_BYTES);
       counters.writeUInt32BE(block, block * BLOCK_BYTES + IV_BYTES);
     }
-    const keyStream = blockCipher.update(counters).subarray(0, bytes.length);
+    const keyStream = cipher.update(counters).subarray(0, bytes.length);
     for (let at = 0; at < bytes.length; at += 1) keyStream[at] = (keyStream[at] ?? 0) ^ (bytes[at] ?? 0);
     return keyStream;
   };
+}
 
+/** Seals numbers, each 0 … 2^32 - 1, and opens what it sealed. Throws `RangeError` for any other number. */
+export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Locators {
+  const syntheticIv = (prefix: string, payload: Uint8Array): Buffer =>
+    createHmac('sha256', macKey).update(prefix).update(payload).digest().subarray(0, IV_BYTES);
+
+  const inCounterMode = counterMode(encryptionKey);
   const made = new BoundedMap<string, string>(MOST_REMEMBERED, BOUND);
   const remembered = (what: string, make: () => string): string => {
     const known = made.get(what);

@@ -1,7 +1,7 @@
 /**
- * The first look for a page of messages with some words, in one statement: whether they are common shows among the newest
- * messages. Common ones fill the page in a glance; of rare ones the index of words names all. One plan serves all words, so
- * it cannot depend on how rare they are, and says by itself where it gives up.
+ * A page of messages with some words, in one statement that finds out whether they are common: that shows among the newest
+ * messages. Common words fill the page in a glance; of rare ones the index of words names every message. One plan serves
+ * all words, so it is bounded, and reports where it is not enough.
  */
 import { allOf, conditionsOf, type Parameters, wordPatterns } from './filter-sql.ts';
 import {
@@ -26,24 +26,24 @@ const MOST_SOUGHT = 1_024;
 export const PROMISING = 0.5;
 
 /**
- * `sought`: every match was found, or the page is full. `glanced`: matches among the newest, perhaps not all. `gave_up`:
+ * `complete`: every match was found, or the page is full. `newest`: only matches among the newest messages. `too_many`:
  * nothing, as too many messages have the words.
  */
-export type Looked = 'sought' | 'glanced' | 'gave_up';
+export type Probed = 'complete' | 'newest' | 'too_many';
 
-/** A look needs words that their index supports, and an order that does not come with them. */
-export const canLook = ({ filter, order, limit }: PageAsk): boolean =>
+/** A probe needs words that their index supports, and an order of `mirror.message`. */
+export const canProbe = ({ filter, order, limit }: PageAsk): boolean =>
   limit !== null && wordPatterns(filter).length > 0 && !isTextOrder(order);
 
-interface LookSql {
+interface ProbeSql {
   /** The tables before `page`. */
   readonly before: string;
   readonly page: string;
-  /** A column of `Looked`. */
-  readonly looked: string;
+  /** A column of `Probed`. */
+  readonly probed: string;
 }
 
-export function lookSql(ask: PageAsk, parameters: Parameters): LookSql {
+export function probeSql(ask: PageAsk, parameters: Parameters): ProbeSql {
   const enough = Math.ceil(((ask.limit ?? 0) * PROMISING * NEWEST) / GLANCED);
   const isCommon = `(select count(*) >= ${String(enough)} from newest)`;
   const glance = (most: number, when: string): string =>
@@ -77,8 +77,8 @@ export function lookSql(ask: PageAsk, parameters: Parameters): LookSql {
          and m.folder_number = sought.folder_number and m.uid = sought.uid offset 0) m
        cross join lateral (select * from mirror.message_text t where ${SAME_MESSAGE} offset 0) t
        where ${wanted.join(' and ')} ${ordering(order, 'm', valueOf(order))} ${limitOf(ask)})`,
-    looked: `
-      case when ${isCommon} then 'glanced'
-        when (select count(*) > ${String(MOST_SOUGHT)} from sought) then 'gave_up' else 'sought' end`,
+    probed: `
+      case when ${isCommon} then 'newest'
+        when (select count(*) > ${String(MOST_SOUGHT)} from sought) then 'too_many' else 'complete' end`,
   };
 }
