@@ -40,8 +40,8 @@ export interface MirrorVersions {
     mailboxes: readonly { readonly id: string; readonly number: number }[],
   ): Promise<ReadonlyMap<string, SyncStatus>>;
   /**
-   * Which messages are the first from their sender's address, in all folders of a mailbox; null while its
-   * mirror is incomplete. Messages without a sender are left out. Throws `store_unavailable`.
+   * Which messages are the first from their sender's address in these folders of a mailbox; null while the
+   * mirror of one is incomplete. Messages without a sender are left out. Throws `store_unavailable`.
    */
   firstContacts(
     folders: { readonly mailboxNumber: number; readonly folderNumbers: readonly number[] },

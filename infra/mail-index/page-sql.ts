@@ -1,7 +1,8 @@
 /** The statements for a page: candidates in order after a keyset, with the state of the mirrors in the same snapshot. */
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPatterns } from './filter-sql.ts';
-import type { WholeMailbox } from './folder-mirror.ts';
+import type { StateRow, WholeMailbox } from './folder-mirror.ts';
+import type { MessageRow } from './message-row.ts';
 import { senderIsKnown } from './first-contacts.ts';
 import { threadsVersion } from './threads.ts';
 import { probeSql } from './probe-sql.ts';
@@ -23,6 +24,16 @@ export interface BoundStatement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
+
+/** Of a page: the state of a folder, or a message; the columns of the other are null. `is_complete` is of a probe. */
+export type PageRow = { readonly is_complete: boolean | null } & (
+  | (StateRow & { readonly found_in: null })
+  | (MessageRow & { readonly folder_number: null; readonly found_in: number })
+);
+
+/** Of a count: the state of a folder, or its matches. */
+export type CountRow =
+  (StateRow & { readonly count: null }) | { readonly folder_number: null; readonly count: string };
 
 /** Where messages can be in several folders, an answer about one folder needs the mirrors of all. */
 const WHOLE = `not (
@@ -110,7 +121,7 @@ export function pageStatement(ask: PageAsk, way: Way): BoundStatement {
     text: around({
       before: probe?.before,
       page: page.places,
-      columns: `${probe?.probed ?? 'null::text'} as probed, ${PLACE_COLUMNS}, found.envelope, found.thread_id, found.sender_is_known`,
+      columns: `${probe?.isComplete ?? 'null::boolean'} as is_complete, ${PLACE_COLUMNS}, found.envelope, found.thread_id, found.sender_is_known`,
       found,
       ordered: ordering(ask.order, 'found'),
     }),

@@ -11,13 +11,13 @@ import { leafKeys, matches } from '../../commands/mail/matches.ts';
 import { newestFirst, type Thread, threadIdsOf, threadsOf } from '../../commands/mail/threads.ts';
 import { keyOfText } from './threads.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
-import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
+import { countStatement, type CountRow, isExactInSql, type PageRow, pageStatement } from './page-sql.ts';
 import { NamedShapes } from '../postgres/named-shapes.ts';
 import { type FolderState, type StateRow, statesOf, type WholeMailbox } from './folder-mirror.ts';
 import { wordPatterns } from './filter-sql.ts';
-import { canProbe, GLANCED, type Probed, PROMISING } from './probe-sql.ts';
+import { canProbe, GLANCED, PROMISING } from './probe-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './walk-sql.ts';
-import { messageOfRow, type MessageRow } from './message-row.ts';
+import { messageOfRow } from './message-row.ts';
 
 /** Messages of the order in which words are looked for before their own index is asked: first few, then more. */
 const GLANCES = [GLANCED, 2_048];
@@ -50,19 +50,11 @@ const isPlannedAlike = ({ folderNumbers, filter, order }: PageAsk, { kind }: Way
 /** A mirror changed between the reads of one answer: the results do not belong together. */
 export class MirrorChanged extends Error {}
 
-/** The state of a folder, or a message; the columns of the other are null. */
-type PageRow = { readonly probed: Probed | null } & (
-  | (StateRow & { readonly found_in: null })
-  | (MessageRow & { readonly folder_number: null; readonly found_in: number })
-);
-
-/** `probed`: how a probe ended. */
+/** `isComplete`: of a probe, whether it was enough. */
 interface Candidates {
   readonly found: readonly FetchedMessage[];
-  readonly probed: Probed | null;
+  readonly isComplete: boolean | null;
 }
-type CountRow =
-  (StateRow & { readonly count: null }) | { readonly folder_number: null; readonly count: string };
 
 export class PageReader {
   readonly isExact: boolean;
@@ -123,11 +115,11 @@ export class PageReader {
     const glances = GLANCES.filter((most) => most * this.#folders.size <= MOST_MERGED);
     for (const [at, most] of glances.entries()) {
       const way: Way = at === 0 && canProbe(ask) ? { kind: 'probe' } : { kind: 'glance', most };
-      const { found, probed } = await this.#page(ask, way);
-      if (found.length === limit || probed === 'complete') return found;
+      const { found, isComplete } = await this.#page(ask, way);
+      if (found.length === limit || isComplete === true) return found;
       const expected = (found.length * (glances[at + 1] ?? 0)) / most;
-      // Many messages have the words, although few of the newest do.
-      if (probed !== 'too_many' && expected < limit * PROMISING) return null;
+      // Many messages have the words, although few of the first ones do.
+      if (isComplete === null && expected < limit * PROMISING) return null;
     }
     return null;
   }
@@ -172,7 +164,10 @@ export class PageReader {
       if (ask.contactsIn !== null) this.#noteContact(message, row.sender_is_known);
       return message;
     });
-    return { found: messages.slice(0, ask.limit ?? messages.length), probed: rows[0]?.probed ?? null };
+    return {
+      found: messages.slice(0, ask.limit ?? messages.length),
+      isComplete: rows[0]?.is_complete ?? null,
+    };
   }
 
   async #rows(ask: PageAsk, way: Way): Promise<readonly PageRow[]> {

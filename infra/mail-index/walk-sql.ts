@@ -6,8 +6,8 @@ import type { WholeMailbox } from './folder-mirror.ts';
 
 /**
  * Ways to find the candidates. `walk`: down the index of the order until the page is full. `glance`: the same, but at most
- * a given number of messages is read, matching or not. `sift`: all matches, then sorted. `probe`: a glance where the newest
- * messages promise enough matches, else a sift of at most so many messages with the words (`probe-sql.ts`).
+ * a given number of messages is read, matching or not. `sift`: all matches, then sorted. `probe`: a glance where the first
+ * messages promise a full page, else all matches, if few messages have the words (`probe-sql.ts`).
  */
 export type Way =
   { readonly kind: 'walk' | 'sift' | 'probe' } | { readonly kind: 'glance'; readonly most: number };

@@ -2,12 +2,13 @@
  * Shared by all actions: opening the folder for writing, finding the existing messages, reporting outcomes. And the changes
  * of flags and the expunge.
  */
-import type { FlagsEvent, ImapFlow } from 'imapflow';
+import type { FlagsEvent } from 'imapflow';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { ActionOutcome, FlagChange } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import { refusalText } from './mail-errors.ts';
+import { isDeleted } from './fetched-message.ts';
 import { openIfThere } from './open-folder.ts';
 import { searchUids } from './search-uids.ts';
 import { inPieces, uidSet } from './uid-set.ts';
@@ -120,60 +121,86 @@ export async function prepareFlagChange(
   const prepare = answeredJustNow(connection, target) ? prepareWithoutLooking : prepareAction;
   const prepared = await prepare(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
-  return () => settle(prepared, (settled) => changeFlags(connection, prepared, change, settled));
+  return () => settle(prepared, (settled) => changeFlags(connection, { target, change }, prepared, settled));
 }
 
-/** Whether the folder is open for writing on a connection that has just reported messages as new as these. */
+/** Whether the folder is open for writing on a connection that has answered since it was lent, and knows of UIDs like these. */
 export const answeredJustNow = (
   connection: ImapConnection,
   { folder, uids }: Pick<ActionTarget, 'folder' | 'uids'>,
 ): boolean => connection.isOpenForWriting(folder.path) && connection.knowsOf(uids);
 
-async function changeFlags(
-  connection: ImapConnection,
-  { open, present, fetched }: PreparedAction,
-  { add, remove }: FlagChange,
-  settled: Outcomes,
-): Promise<void> {
-  if (present.length === 0) return;
-  const settleAll = (outcome: ActionOutcome): void => {
-    for (const uid of present) settled.set(uid, outcome);
-  };
-  const unsupported = add.filter((flag) => !keeps(open, flag));
-  if (unsupported.length > 0) {
-    settleAll(rejected(`This folder does not keep ${unsupported.join(', ')}.`));
-    return;
-  }
-  const set = uidSet(present);
-  const told = new Set<number>();
-  const isDone = await connection.write((client) =>
-    tellingFlags(
-      client,
-      told,
-      async () =>
-        (add.length === 0 || (await client.messageFlagsAdd(set, [...add], { uid: true }))) &&
-        (remove.length === 0 || (await client.messageFlagsRemove(set, [...remove], { uid: true }))),
-    ),
-  );
-  settleAll(isDone ? { outcome: 'done', newUid: null, newUidValidity: null } : refusedOutcome(connection));
-  // STORE accepts UIDs of messages that are gone, and tells the flags of those it changed (RFC 9051 6.4.6, 6.4.9).
-  const untold = fetched || !isDone ? [] : present.filter((uid) => !told.has(uid));
-  if (untold.length === 0) return;
-  const there = await presentUids(connection, untold);
-  for (const uid of untold) if (!there.has(uid)) settled.set(uid, MISSING);
+interface FlagAction {
+  readonly target: ActionTarget;
+  readonly change: FlagChange;
 }
 
-/** Adds to `told` the messages whose flags the server tells during the work, but for those marked for removal. */
-async function tellingFlags<T>(client: ImapFlow, told: Set<number>, work: () => Promise<T>): Promise<T> {
-  const note = ({ uid, flags }: FlagsEvent): void => {
-    if (uid !== undefined && !flags.has('\\Deleted')) told.add(uid);
+const FLAGGED: ActionOutcome = { outcome: 'done', newUid: null, newUidValidity: null };
+
+async function changeFlags(
+  connection: ImapConnection,
+  action: FlagAction,
+  prepared: PreparedAction,
+  settled: Outcomes,
+): Promise<void> {
+  const { present, fetched } = prepared;
+  if (present.length === 0) return;
+  const stored = await storeFlags(connection, action.change, prepared);
+  if (fetched) for (const uid of present) settled.set(uid, stored.result);
+  else await settleUnseen(connection, action, { ...stored, uids: present }, settled);
+}
+
+/** STORE accepts UIDs of messages that are gone, and tells the flags of those it changed (RFC 9051 6.4.6, 6.4.9). */
+async function settleUnseen(
+  connection: ImapConnection,
+  action: FlagAction,
+  { uids, result, told }: Stored & { readonly uids: readonly number[] },
+  settled: Outcomes,
+): Promise<void> {
+  const isDone = result.outcome === 'done';
+  const untold = uids.filter((uid) => !isDone || !told.has(uid));
+  for (const uid of uids) if (!untold.includes(uid)) settled.set(uid, FLAGGED);
+  if (untold.length === 0) return;
+  const there = await prepareAction(connection, { ...action.target, uids: untold });
+  if (there === null) return;
+  const { present } = there;
+  for (const uid of untold) if (!present.includes(uid)) settled.set(uid, MISSING);
+  // A server may refuse because of those that are gone (RFC 2180 4.2).
+  if (!isDone && present.length < untold.length) await changeFlags(connection, action, there, settled);
+  else for (const uid of present) settled.set(uid, result);
+}
+
+interface Stored {
+  readonly result: ActionOutcome;
+  /** Messages whose flags the server told, but for those marked for removal. */
+  readonly told: ReadonlySet<number>;
+}
+
+async function storeFlags(
+  connection: ImapConnection,
+  { add, remove }: FlagChange,
+  { open, present }: PreparedAction,
+): Promise<Stored> {
+  const told = new Set<number>();
+  const unsupported = add.filter((flag) => !keeps(open, flag));
+  if (unsupported.length > 0)
+    return { result: rejected(`This folder does not keep ${unsupported.join(', ')}.`), told };
+  const set = uidSet(present);
+  const note = (event: FlagsEvent): void => {
+    if (event.uid !== undefined && !isDeleted(event)) told.add(event.uid);
   };
-  client.on('flags', note);
-  try {
-    return await work();
-  } finally {
-    client.off('flags', note);
-  }
+  const isDone = await connection.write(async (client) => {
+    client.on('flags', note);
+    try {
+      return (
+        (add.length === 0 || (await client.messageFlagsAdd(set, [...add], { uid: true }))) &&
+        (remove.length === 0 || (await client.messageFlagsRemove(set, [...remove], { uid: true })))
+      );
+    } finally {
+      client.off('flags', note);
+    }
+  });
+  return { result: isDone ? FLAGGED : refusedOutcome(connection), told };
 }
 
 /** imapflow drops flags that PERMANENTFLAGS does not name, and would report success. */

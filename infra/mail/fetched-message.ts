@@ -122,11 +122,12 @@ export const subjectOf = ({ envelope }: Pick<FetchMessageObject, 'envelope'>): s
 export const messageIdOf = ({ envelope }: Pick<FetchMessageObject, 'envelope'>): string | null =>
   firstMessageId(envelope?.messageId);
 
-const flagsOf = ({ flags }: FetchMessageObject): ReadonlySet<string> =>
+const flagsOf = ({ flags }: Pick<FetchMessageObject, 'flags'>): ReadonlySet<string> =>
   new Set([...(flags ?? [])].map((flag) => flag.toLowerCase()));
 
 /** Another client marked it for removal; it is no longer listed. */
-export const isDeleted = (fetched: FetchMessageObject): boolean => flagsOf(fetched).has('\\deleted');
+export const isDeleted = (fetched: Pick<FetchMessageObject, 'flags'>): boolean =>
+  flagsOf(fetched).has('\\deleted');
 
 /** imapflow leaves an unreadable date as text; some programs write dots into the time. */
 function dateOf(value: Date | string | undefined): Date | null {

@@ -97,6 +97,12 @@ describe('the first message of a sender', function () {
     );
   });
 
+  it(`counts only the folders that are given ${verifies('contract:4:first-contact')}`, async () => {
+    const isFirst = await told([INBOX.number]);
+    expect(isFirst?.get('again'), 'the older one is in Archive').to.equal(true);
+    expect(isFirst?.get('second')).to.equal(false);
+  });
+
   it(`is unknown while the mirror of a folder is missing or incomplete ${verifies('contract:4:first-contact')}`, async () => {
     expect(await told([INBOX.number, ARCHIVE.number, 77])).to.equal(null);
     const key = index.keyOf(ARCHIVE);

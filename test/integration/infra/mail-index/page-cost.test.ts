@@ -3,12 +3,14 @@ import { MAILBOX_NUMBER, openIndex, WHOLE } from '../../../support/worlds/filled
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import type { Filter } from '../../../../commands/mail/mail-filter.ts';
+import type { MailQuery } from '../../../../commands/mail/query.ts';
 import { PageReader, queryIndex } from '../../../../infra/mail-index/read-page.ts';
 import { queryOf } from '../../../support/worlds/mail-gateway.ts';
 import { pageStatement } from '../../../../infra/mail-index/page-sql.ts';
 
 const MESSAGES = 5_000;
 const LIMIT = 50;
+const UIDS = Array.from({ length: MESSAGES }, (_, at) => MESSAGES - at);
 /** Pages of tables and indexes for each message of a page: a few lookups by key. */
 const MOST_BUFFERS_EACH = 10;
 
@@ -36,7 +38,7 @@ describe('a page of a mailbox just after its first pass', function () {
     await sql.query(
       `insert into mirror.message_text
        select $1, 1, uid, E'\\nWORD ' || uid || case when uid % 32 = 0 then ' SOME' when uid % 60 = 0 then ' FEW' else '' end ||
-         case when uid between 3_000 and 4_200 then ' LATER' when uid <= 1_200 then ' EARLY' else '' end || repeat(E'\\x1e', 6), '{}'
+         case when uid between 3_000 and 4_200 then ' LATER' when uid <= 1_200 then ' EARLY' when uid > 4_990 then ' FRESH' else '' end || repeat(E'\\x1e', 6), '{}'
        from generate_series(1, $2::int) as uid`,
       [MAILBOX_NUMBER, MESSAGES],
     );
@@ -48,13 +50,13 @@ describe('a page of a mailbox just after its first pass', function () {
     few: (uid) => uid % 60 === 0 && uid % 32 > 0,
     later: (uid) => uid >= 3_000 && uid <= 4_200,
     early: (uid) => uid <= 1_200,
+    fresh: (uid) => uid > 4_990,
   };
 
   /** The UIDs of a page of a word. */
   const newestWith = (words: string): readonly number[] => {
     const has = MARKED[words] ?? ((uid) => `word ${String(uid)}`.includes(words));
-    const all = Array.from({ length: MESSAGES }, (_, at) => MESSAGES - at);
-    return all.filter(has).slice(0, LIMIT);
+    return UIDS.filter(has).slice(0, LIMIT);
   };
 
   const sizeKnown = async (): Promise<number> => {
@@ -168,6 +170,7 @@ describe('a page of a mailbox just after its first pass', function () {
     [1, 'few', 'a word of every sixtieth message'],
     [1, `word ${String(MESSAGES / 2)}`, 'a rare word'],
     [1, 'nowhere', 'a word of no message'],
+    [1, 'fresh', 'a word of few messages, all of them new'],
     [2, 'later', 'a word of many messages that are not the newest, as more are looked at'],
     [3, 'early', 'a word of many messages that are all old'],
   ] as const)
@@ -185,6 +188,27 @@ describe('a page of a mailbox just after its first pass', function () {
       const uids = messages.map(({ ref }) => ref.uid);
       expect(uids).to.deep.equal(newestWith(words));
       expect(ways).to.have.length(statements);
+    });
+
+  for (const [words, order] of [
+    ['some', 'received_desc'],
+    ['some', 'size_asc'],
+    ['few', 'sent_asc'],
+    ['later', 'received_desc'],
+    ['early', 'size_desc'],
+  ] as const)
+    it(`is followed by the next ones until all were shown: ${words}, ${order}`, async () => {
+      const shown: number[] = [];
+      const query = queryOf({ depth: 'envelope', limit: 40, order, filter: { subject_contains: words } });
+      let after: MailQuery['after'] = null;
+      do {
+        const asked: MailQuery = { ...query, after };
+        const page = await queryIndex(new PageReader(world.sql, WHOLE, asked, null), asked);
+        shown.push(...page.messages.map(({ ref }) => ref.uid));
+        after = page.next;
+      } while (after !== null);
+      const all = UIDS.filter(MARKED[words] ?? (() => false));
+      expect(shown).to.deep.equal(order.endsWith('_asc') ? all.reverse() : all);
     });
 
   it('is in order when one folder has newer matches farther down than another', async () => {

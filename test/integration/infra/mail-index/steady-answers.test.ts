@@ -103,7 +103,11 @@ describe('an answer of several statements', function () {
     // 64 candidates at once, and then more.
     'a page of a filter that SQL alone cannot decide': { filter: CHECKED, limit: 80 },
     'a count of such a filter': { filter: CHECKED, countOnly: true },
-    'a page of words that are rare': { filter: { subject_contains: 'ject 1' }, limit: 50 },
+    'a page of words in the order of their text': {
+      filter: { subject_contains: 'ject 1' },
+      order: 'subject_asc',
+      limit: 50,
+    },
   };
   const shown = (answer: IndexAnswer | null): unknown =>
     answer && {

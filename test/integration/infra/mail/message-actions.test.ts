@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ActionOutcome } from '../../../../commands/ports/mail-port.ts';
+import type { ActionOutcome, MailSession } from '../../../../commands/ports/mail-port.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { type CuttingProxy, startCuttingProxy } from '../../../support/servers/cutting-proxy.ts';
 import {
@@ -347,6 +347,19 @@ describe('an action on a connection that breaks', () => {
       });
     });
   }
+
+  it('knows of no message that STORE told nothing of when it is interrupted before it can ask', async () => {
+    const uidValidity = await uidValidityOf(under);
+    const flag = (session: MailSession, uids: readonly number[], add: readonly string[]) =>
+      session.setFlags(INBOX, uidValidity, uids, { add, remove: [] });
+    await under.mail((session) => flag(session, [1], ['\\Flagged']));
+    const outcomes = await under.mail(async (session) => {
+      await session.identify([1, 2].map((uid) => ({ folder: INBOX, uidValidity, uid })));
+      proxy.cutAt(/UID SEARCH/, 'before');
+      return await flag(session, [1, 2], ['\\Flagged']);
+    });
+    expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'unknown', 2: 'done' });
+  });
 
   it('leaves a STORE unknown', async () => {
     const uidValidity = await uidValidityOf(under);
