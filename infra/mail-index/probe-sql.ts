@@ -38,9 +38,10 @@ interface ProbeSql {
 }
 
 export function probeSql(ask: PageAsk, parameters: Parameters): ProbeSql {
-  const { order, after, limit } = ask;
-  const enough = Math.ceil(((limit ?? 0) * PROMISING * FIRST) / GLANCED);
-  const isFull = `(select count(*) >= ${String(limit)} from glanced)`;
+  const { order, after } = ask;
+  const full = ask.full ?? ask.limit ?? 0;
+  const enough = parameters.add(Math.ceil((full * PROMISING * FIRST) / GLANCED), 'int');
+  const isFull = `(select count(*) >= ${parameters.add(full, 'int')} from glanced)`;
   const areFew = `(select count(*) <= ${String(MOST_SOUGHT)} from sought)`;
   const glance = (most: number, when: string): string =>
     walkedMessages(ask, { kind: 'glance', most }, parameters, when);
@@ -56,7 +57,7 @@ export function probeSql(ask: PageAsk, parameters: Parameters): ProbeSql {
   return {
     before: `
       first_ones as materialized (${glance(FIRST, '(select yes from ready)')}),
-      glanced as materialized (${glance(GLANCED, `(select count(*) >= ${String(enough)} from first_ones)`)}),
+      glanced as materialized (${glance(GLANCED, `(select count(*) >= ${enough} from first_ones)`)}),
       asked_words as materialized (select ${patterns.map((each, at) => `${each} as w${String(at)}`).join(', ')}),
       sought as materialized (
         select t.folder_number, t.uid from mirror.message_text t

@@ -176,7 +176,7 @@ export class PageReader {
       return await this.#sql.query<PageRow>(text, values);
     }
     const limit = LIMITS.find((each) => each >= (ask.limit ?? Infinity)) ?? ask.limit;
-    const { text, values } = pageStatement({ ...ask, limit }, way);
+    const { text, values } = pageStatement({ ...ask, limit, full: ask.limit }, way);
     return await this.#sql.query<PageRow>(WALKS.named(text), values);
   }
 

@@ -20,6 +20,8 @@ export interface PageAsk {
   readonly after: Keyset | null;
   /** Null = all of them. */
   readonly limit: number | null;
+  /** A page is full with so many, where the limit was rounded up; absent = the limit. */
+  readonly full?: number | null;
   /** Only messages of the threads with one of these names. */
   readonly threadKeys: readonly string[] | null;
   /** Whether to select the messages themselves, or only their places. */

@@ -118,8 +118,10 @@ export async function prepareFlagChange(
   target: ActionTarget,
   change: FlagChange,
 ): Promise<() => Promise<Outcomes>> {
-  const prepare = answeredJustNow(connection, target) ? prepareWithoutLooking : prepareAction;
-  const prepared = await prepare(connection, target);
+  const open = answeredJustNow(connection, target) ? connection.openForWriting(target.folder.path) : null;
+  // Flags that are refused here are refused only for messages that are there.
+  const isSent = open !== null && unsupportedIn(open, change).length === 0;
+  const prepared = await (isSent ? prepareWithoutLooking : prepareAction)(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
   return () => settle(prepared, (settled) => changeFlags(connection, { target, change }, prepared, settled));
 }
@@ -176,18 +178,24 @@ interface Stored {
   readonly told: ReadonlySet<number>;
 }
 
+const unsupportedIn = (open: OpenFolder, { add }: FlagChange): readonly string[] =>
+  add.filter((flag) => !keeps(open, flag));
+
 async function storeFlags(
   connection: ImapConnection,
-  { add, remove }: FlagChange,
+  change: FlagChange,
   { open, present }: PreparedAction,
 ): Promise<Stored> {
+  const { add, remove } = change;
   const told = new Set<number>();
-  const unsupported = add.filter((flag) => !keeps(open, flag));
+  const unsupported = unsupportedIn(open, change);
   if (unsupported.length > 0)
     return { result: rejected(`This folder does not keep ${unsupported.join(', ')}.`), told };
   const set = uidSet(present);
   const note = (event: FlagsEvent): void => {
-    if (event.uid !== undefined && !isDeleted(event)) told.add(event.uid);
+    if (event.uid === undefined) return;
+    if (isDeleted(event)) told.delete(event.uid);
+    else told.add(event.uid);
   };
   const isDone = await connection.write(async (client) => {
     client.on('flags', note);
