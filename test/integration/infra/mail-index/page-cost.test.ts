@@ -38,7 +38,7 @@ describe('a page of a mailbox just after its first pass', function () {
     await sql.query(
       `insert into mirror.message_text
        select $1, 1, uid, E'\\nWORD ' || uid || case when uid % 32 = 0 then ' SOME' when uid % 60 = 0 then ' FEW' else '' end ||
-         case when uid between 3_000 and 4_200 then ' LATER' when uid <= 1_200 then ' EARLY' when uid > 4_990 then ' FRESH' else '' end || repeat(E'\\x1e', 6), '{}'
+         case when uid between 3_000 and 4_200 then ' LATER' when uid <= 1_200 then ' EARLY' when uid > 4_990 then ' FRESH' else '' end || case when uid % 12 = 0 or (uid <= 4_400 and uid % 3 = 0) then ' MIXED' else '' end || repeat(E'\\x1e', 6), '{}'
        from generate_series(1, $2::int) as uid`,
       [MAILBOX_NUMBER, MESSAGES],
     );
@@ -51,6 +51,7 @@ describe('a page of a mailbox just after its first pass', function () {
     later: (uid) => uid >= 3_000 && uid <= 4_200,
     early: (uid) => uid <= 1_200,
     fresh: (uid) => uid > 4_990,
+    mixed: (uid) => uid % 12 === 0 || (uid <= 4_400 && uid % 3 === 0),
   };
 
   /** The UIDs of a page of a word. */
@@ -189,6 +190,22 @@ describe('a page of a mailbox just after its first pass', function () {
       expect(uids).to.deep.equal(newestWith(words));
       expect(ways).to.have.length(statements);
     });
+
+  it('takes one statement for a page of a size that is rounded up', async () => {
+    let statements = 0;
+    const counting: Sql = {
+      ...world.sql,
+      query: (text, values) => {
+        statements += 1;
+        return world.sql.query(text, values);
+      },
+    };
+    // 42 of the newest 512 have the word, and more than 1,024 of all.
+    const asked = queryOf({ depth: 'envelope', limit: 30, filter: { subject_contains: 'mixed' } });
+    const { messages } = await queryIndex(new PageReader(counting, WHOLE, asked, null), asked);
+    expect(messages.map(({ ref }) => ref.uid)).to.deep.equal(newestWith('mixed').slice(0, 30));
+    expect(statements).to.equal(1);
+  });
 
   for (const [words, order] of [
     ['some', 'received_desc'],
