@@ -5,15 +5,14 @@ import type { WholeMailAndSent } from '../../commands/ports/mirror-versions.ts';
 import { SORTED_CHARS } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { likePattern } from './filter-sql.ts';
+import { areComplete } from './first-contacts.ts';
 import { ELEMENT, peopleInEnvelope } from './message-row.ts';
 import { SENDER } from './walk-sql.ts';
 
 /** Folding maps different addresses to one text, so several candidates are read before an address counts as unknown. */
 const MOST_LOOKED_AT = 20;
 
-const IS_COMPLETE = `
-  select count(*)::int as complete from mirror.folder
-  where mailbox_number = $1 and folder_number = any($2::int[]) and indexed_from = 1`;
+const IS_COMPLETE = `select ${areComplete('$2::int[]')} as complete`;
 
 const CANDIDATES = `
   select asked.at::int, found.envelope
@@ -36,11 +35,8 @@ export async function knownCorrespondents(
   { mailboxNumber, folderNumbers, sentNumber }: WholeMailAndSent,
   addresses: readonly string[],
 ): Promise<ReadonlySet<string> | null> {
-  const [{ complete } = { complete: 0 }] = await sql.query<{ complete: number }>(IS_COMPLETE, [
-    mailboxNumber,
-    folderNumbers,
-  ]);
-  if (complete < folderNumbers.length) return null;
+  const [row] = await sql.query<{ complete: boolean }>(IS_COMPLETE, [mailboxNumber, folderNumbers]);
+  if (row?.complete !== true) return null;
   if (addresses.length === 0) return new Set();
   const rows = await sql.query<{ at: number; envelope: string }>(CANDIDATES, [
     mailboxNumber,

@@ -5,7 +5,7 @@ import type { Sql } from '../../commands/ports/ports.ts';
 import { SAME_MESSAGE, SENDER } from './walk-sql.ts';
 
 /** Whether the mirrors of these folders of the mailbox `$1` are complete. */
-const areComplete = (folders: string): string => `
+export const areComplete = (folders: string): string => `
   (select count(*) = cardinality(${folders}) from mirror.folder
    where mailbox_number = $1 and folder_number = any(${folders}) and indexed_from = 1)`;
 

@@ -160,8 +160,8 @@ async function settleUnseen(
   settled: Outcomes,
 ): Promise<void> {
   const isDone = result.outcome === 'done';
-  const untold = uids.filter((uid) => !isDone || !told.has(uid));
-  for (const uid of uids) if (!untold.includes(uid)) settled.set(uid, FLAGGED);
+  for (const uid of uids) if (isDone && told.has(uid)) settled.set(uid, result);
+  const untold = uids.filter((uid) => !settled.has(uid));
   if (untold.length === 0) return;
   const there = await prepareAction(connection, { ...action.target, uids: untold });
   if (there === null) return;

@@ -15,7 +15,7 @@ import { type CursorBinding, decodeCursor, encodeCursor, Page, pageFields } from
 import { howManyFit } from './answer-size.ts';
 import { bodyFields, bodyScopes, type BodyWindow, bodyWindow, cappedLimit, textFor } from './body-choice.ts';
 import { DEPTH_OF, Message, messageId, type View, type Viewing } from './message-view.ts';
-import { contactsFor, showMessages } from './show-messages.ts';
+import { showMessages } from './show-messages.ts';
 import { showPage } from './recent-pages.ts';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { FolderArgument, MailboxIdParameter } from '../../commands/mail/select.ts';
@@ -68,7 +68,6 @@ export async function readMessages(context: Context, request: MessageRequest): P
   const { mailbox, access } = mailboxOf(context, request.mailboxId);
   const { route, folder, filter, order, view } = request;
   const binding = { route, query: { mailbox: mailbox.id, folder, filter, order, view } };
-  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
   const query: MailQuery = {
     folders: searchedFolders(mailbox, folder, ports.locators),
     filter,
@@ -79,8 +78,8 @@ export async function readMessages(context: Context, request: MessageRequest): P
     ...textFor(request.body),
     countOnly: view === 'count',
     byThread: view === 'threads',
-    ...contactsFor(viewing),
   };
+  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
   const { answer, items: shown, json } = await showPage(context, viewing, query);
   const fitting = answer.threads ? answer.messages.length : howManyFit(shown);
   const kept = answer.messages.slice(0, fitting);

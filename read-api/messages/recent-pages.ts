@@ -10,7 +10,7 @@ import type { MailAnswer, MailPort } from '../../commands/ports/mail-port.ts';
 import { approximateBytes } from '../../commands/values/approximate-bytes.ts';
 import { BoundedMap } from '../../commands/values/bounded-map.ts';
 import type { Message, Viewing } from './message-view.ts';
-import { showMessages } from './show-messages.ts';
+import { contactsFor, showMessages } from './show-messages.ts';
 
 /** A page of fifty takes about 100 KB, and as much again as text. */
 const MOST_PAGES = 100;
@@ -85,7 +85,8 @@ export async function showPage(
   const pages = pagesOfPort(mail);
   const key = keyOf(viewing, query);
   const { isAskedAgain, page: known } = key === null ? NEVER_KEPT : pages.find(key, mailbox);
-  const answer = await mail.query(mailbox.id, known ? { ...query, knownVersion: known.version } : query);
+  const asked = { ...query, ...contactsFor(viewing), ...(known && { knownVersion: known.version }) };
+  const answer = await mail.query(mailbox.id, asked);
   if (known && answer.unchanged) {
     const { next, items } = known;
     known.json ??= JSON.stringify(items);
