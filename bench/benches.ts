@@ -102,7 +102,7 @@ export const BENCHES: readonly Bench[] = [
   {
     name: 'floor',
     title: 'the steps of an operation that cannot be left out',
-    sizes: [ROUNDS],
+    sizes: [ROUNDS / 2],
     on: 'nothing',
     measure: ([rounds = 0]) => measureFloors(rounds),
   },

@@ -101,19 +101,40 @@ export async function measureBesideRaw(
   operation: Operation,
   rounds: number,
 ): Promise<readonly Figure[]> {
-  const figures: Figure[] = [];
-  let next = 0;
-  for (const pace of pacesOf(rounds)) {
-    await alternate(operation, pace, { from: next, count: pace.warmUp });
-    const taken: Taken = { ours: [], theirs: [] };
-    const used = await cpuWhile(gatewayPid, async () => {
-      await alternate(operation, pace, { from: next + pace.warmUp, count: pace.rounds }, taken);
+  const watch = (work: () => Promise<unknown>) =>
+    cpuWhile(gatewayPid, async () => {
+      await work();
       await sleep(AFTERMATH_MS);
     });
+  const measured = await inBothPaces(operation, rounds, watch);
+  return measured.flatMap(({ pace, taken, watched }) =>
+    figuresOf(operation, pace, taken, cpuEach(watched, idle, taken.ours.length)),
+  );
+}
+
+interface Measured<T> {
+  readonly pace: PaceName;
+  readonly taken: Taken;
+  readonly watched: T;
+}
+
+/** `watch` runs the counted operations of a pace, and what it returns is `watched`. */
+export async function inBothPaces<T>(
+  sides: Pick<Operation, 'ours' | 'theirs'>,
+  rounds: number,
+  watch: (work: () => Promise<unknown>) => Promise<T>,
+): Promise<readonly Measured<T>[]> {
+  const measured: Measured<T>[] = [];
+  let next = 0;
+  for (const pace of pacesOf(rounds)) {
+    await alternate(sides, pace, { from: next, count: pace.warmUp });
+    const taken: Taken = { ours: [], theirs: [] };
+    const counted = { from: next + pace.warmUp, count: pace.rounds };
+    const watched = await watch(() => alternate(sides, pace, counted, taken));
     next += pace.warmUp + pace.rounds;
-    figures.push(...figuresOf(operation, pace.name, taken, cpuEach(used, idle, pace.rounds)));
+    measured.push({ pace: pace.name, taken, watched });
   }
-  return figures;
+  return measured;
 }
 
 /** Milliseconds of each. */
@@ -124,7 +145,7 @@ interface Taken {
 
 /** The gateway's operations and the raw ones, block by block, each at its time. */
 async function alternate(
-  { ours, theirs }: Operation,
+  { ours, theirs }: Pick<Operation, 'ours' | 'theirs'>,
   { block, everyMs }: Pace,
   { from, count }: { readonly from: number; readonly count: number },
   taken: Taken = { ours: [], theirs: [] },

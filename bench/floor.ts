@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { ImapFlow } from 'imapflow';
 import { createTransport } from 'nodemailer';
+import { countOf, inBothPaces } from './beside-raw.ts';
 import { secondsOf } from './cpu-time.ts';
 import { withDovecot } from './dovecot-mailbox.ts';
 import { type Figure, median, ratio, took } from './figures.ts';
@@ -47,13 +48,11 @@ const FLOORS: readonly Floor[] = [
   },
 ];
 
-const BLOCK = 10;
-const WARM_UP = 20;
 const PASSWORD = 'floor';
 /** Each floor and each anchor takes a message of its own. */
-const messagesFor = (rounds: number): number => FLOORS.length * (rounds + WARM_UP);
+const messagesFor = (rounds: number): number => FLOORS.length * countOf(rounds);
 
-/** `rounds`: counted operations of each floor. */
+/** `rounds`: counted operations of each floor back to back. */
 export const measureFloors = (rounds: number): Promise<readonly Figure[]> =>
   onEachSize([0], (databaseUrl) =>
     withDovecot({ password: PASSWORD, maxUserConnections: 100 }, async ({ ports }) => {
@@ -96,37 +95,33 @@ async function fill(account: MailAccount, count: number): Promise<void> {
 async function measureAll(parts: Parts): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const [index, floor] of FLOORS.entries())
-    figures.push(...(await measureOne(parts, floor, index * (parts.rounds + WARM_UP))));
+    figures.push(...(await measureOne(parts, floor, index * countOf(parts.rounds))));
   return figures;
 }
 
 /** Messages of a mailbox that was filled once have the UIDs from 1 on. */
-async function measureOne(parts: Parts, floor: Floor, taken: number): Promise<readonly Figure[]> {
-  const { worker, rounds } = parts;
-  const ours: number[] = [];
-  const theirs: number[] = [];
-  let cpuBefore = 0;
-  for (let from = 0; from < rounds + WARM_UP; from += BLOCK) {
-    if (from === WARM_UP) {
-      ours.length = 0;
-      theirs.length = 0;
-      cpuBefore = secondsOf(worker.pid ?? 0);
-    }
-    for (let index = from; index < from + BLOCK; index += 1)
-      ours.push(await took(() => request(parts, floor.requests, taken + index + 1)));
-    for (let index = from; index < from + BLOCK; index += 1)
-      theirs.push(await took(() => rawOf(parts, floor.anchor, taken + index + 1)));
-  }
-  const cpuMs = ((secondsOf(worker.pid ?? 0) - cpuBefore) / ours.length) * 1_000;
-  const title = (what: string): string => `Floor of ${floor.name}: ${what}`;
-  const [floorMs, rawMs] = [median(ours), median(theirs)];
-  return [
-    { name: title('p50'), value: floorMs, unit: 'ms' },
-    { name: title(`raw ${floor.anchor} p50`), value: rawMs, unit: 'ms' },
-    { name: title('added at p50'), value: floorMs - rawMs, unit: 'ms' },
-    ratio(title('÷ raw'), floorMs / rawMs, 'less'),
-    { name: title('CPU of node and program'), value: cpuMs, unit: 'ms' },
-  ];
+async function measureOne(parts: Parts, floor: Floor, before: number): Promise<readonly Figure[]> {
+  const sides = {
+    ours: (index: number) => took(() => request(parts, floor.requests, before + index + 1)),
+    theirs: (index: number) => took(() => rawOf(parts, floor.anchor, before + index + 1)),
+  };
+  const cpu = (): number => secondsOf(parts.worker.pid ?? 0);
+  const measured = await inBothPaces(sides, parts.rounds, async (work) => {
+    const begun = cpu();
+    await work();
+    return cpu() - begun;
+  });
+  return measured.flatMap(({ pace, taken: { ours, theirs }, watched }) => {
+    const title = (what: string): string => `Floor of ${floor.name}, ${pace}: ${what}`;
+    const [floorMs, rawMs] = [median(ours), median(theirs)];
+    return [
+      { name: title('p50'), value: floorMs, unit: 'ms' },
+      { name: title(`raw ${floor.anchor} p50`), value: rawMs, unit: 'ms' },
+      { name: title('added at p50'), value: floorMs - rawMs, unit: 'ms' },
+      ratio(title('÷ raw'), floorMs / rawMs, 'less'),
+      { name: title('CPU of node and program'), value: (watched / ours.length) * 1_000, unit: 'ms' },
+    ];
+  });
 }
 
 async function request({ port }: Parts, requests: Requests, uid: number): Promise<void> {

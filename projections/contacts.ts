@@ -50,6 +50,11 @@ export async function forgetContacts({ sql, tableOf, events }: Batch): Promise<v
   await sql.query(`delete from ${tableOf('contact')} where mailbox_id = any($1::text[])`, [erased]);
 }
 
+const WRITTEN_TO = {
+  name: 'contacts_written_to',
+  text: 'select address from read.contact where mailbox_id = $1 and address = any($2::text[])',
+};
+
 /** Those of the addresses that accepted a mail from the mailbox. */
 export async function listWrittenTo(
   sql: Sql,
@@ -57,10 +62,7 @@ export async function listWrittenTo(
   addresses: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (addresses.length === 0) return new Set();
-  const rows = await sql.query<{ address: string }>(
-    'select address from read.contact where mailbox_id = $1 and address = any($2::text[])',
-    [mailboxId, addresses.map(keyOf)],
-  );
+  const rows = await sql.query<{ address: string }>(WRITTEN_TO, [mailboxId, addresses.map(keyOf)]);
   const known = new Set(rows.map(({ address }) => address));
   return new Set(addresses.filter((address) => known.has(keyOf(address))));
 }

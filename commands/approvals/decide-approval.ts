@@ -108,5 +108,5 @@ async function atMost(
     log.error('approval: internal error in the commit after the last vote', { error: String(error) });
   });
   await Promise.race([done, clock.sleep(milliseconds, timer.signal)]);
-  timer.abort();
+  timer.abort('done');
 }

@@ -22,7 +22,7 @@ export async function answerInTime(
     const first = await Promise.race([work, late]);
     if (first !== 'late') return first;
   } finally {
-    timer.abort();
+    timer.abort('answered');
   }
   work.catch((error: unknown) => {
     ports.log.error('operation: failed after its caller was answered', {

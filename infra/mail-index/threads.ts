@@ -147,9 +147,12 @@ const byName = (rows: readonly ThreadRow[]): ReadonlyMap<string, KnownThread> =>
 /** The version beside a thread, or beside nulls. */
 type VersionedRow = { readonly version: string | null } & (ThreadRow | { readonly name_key: null });
 
-const NOW = `
-  select state.version, threads.* from (select ${threadsVersion('$3::int[]')} as version) as state
-  left join (${THREADS}) as threads on true`;
+const NOW = {
+  name: 'threads_now',
+  text: `
+    select state.version, threads.* from (select ${threadsVersion('$3::int[]')} as version) as state
+    left join (${THREADS}) as threads on true`,
+};
 
 /** Reads one snapshot. Null while the index of the mailbox is not complete. Throws `store_unavailable`. */
 export async function threadsNow(

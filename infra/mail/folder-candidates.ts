@@ -89,7 +89,7 @@ function* inOrder(
 }
 
 /** A message, and the structure of its body where the depth includes it. */
-interface FetchedEntry {
+export interface FetchedEntry {
   readonly message: FetchedMessage;
   readonly structure: MessageStructureObject | undefined;
 }

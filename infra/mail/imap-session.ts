@@ -79,12 +79,16 @@ export class ImapSession implements MailSession {
     source: BodySource = 'plain',
   ): Promise<readonly (FetchedMessage | null)[]> {
     const text = textChars === null ? null : { chars: textChars, source };
-    const fetched = await this.#read((connection) => fetchPlaces(connection, refs, depth, text));
-    const messages = fetched.filter((message) => message !== null);
-    if (depth === 'place' || messages.length === 0) return fetched;
-    const named = (await this.#queries.threads({ messages, ids: [] }))?.messages ?? messages;
-    let at = 0;
-    return fetched.map((message) => message && (named[at++] ?? message));
+    const withThreads = (messages: readonly FetchedMessage[]) => this.#withThreads(messages, depth);
+    return await this.#read((connection) => fetchPlaces(connection, refs, { depth, text, withThreads }));
+  }
+
+  async #withThreads(
+    messages: readonly FetchedMessage[],
+    depth: MailQuery['depth'],
+  ): Promise<readonly FetchedMessage[]> {
+    if (depth === 'place' || messages.length === 0) return messages;
+    return (await this.#queries.threads({ messages, ids: [] }))?.messages ?? messages;
   }
 
   identify(refs: readonly MessageRef[]): Promise<readonly (Identified | null)[]> {

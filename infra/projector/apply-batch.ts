@@ -11,6 +11,7 @@ import {
   projectedEvent,
   type Projection,
 } from '../../projections/projection.ts';
+import { NamedShapes } from '../postgres/named-shapes.ts';
 import { type Checkpoints, Fenced, moveCheckpoints } from './checkpoints.ts';
 import { tableOf } from './projection-tables.ts';
 
@@ -28,6 +29,17 @@ export interface BatchToApply {
   readonly to: Position;
 }
 
+/** To plan a statement for so few takes longer than to run it; for a rebuild's thousands the plan depends on their number. */
+const FEW_EVENTS = 32;
+const PLANNED = new NamedShapes('projection');
+
+/** Its statements are planned once, for any values. */
+const planned = (sql: Sql): Sql => ({
+  query: (statement, parameters) =>
+    sql.query(typeof statement === 'string' ? PLANNED.named(statement) : statement, parameters),
+  transaction: (work) => sql.transaction((inside) => work(planned(inside))),
+});
+
 /** An event of the log; `unreadable` is the error of one that cannot be read. */
 interface ReadEvent extends LoggedEvent {
   readonly unreadable?: unknown;
@@ -42,7 +54,8 @@ export async function applyBatch(sql: Sql, open: Open, batch: BatchToApply): Pro
   const log = batch.events.map(readEvent);
   const whole = async (projection: Projection, held: Position, inside: Sql): Promise<void> => {
     const fresh = log.filter(({ stored }) => stored.position > held);
-    if (fresh.length > 0) await projection.apply(batchOf(projection, fresh, inside, open));
+    const on = fresh.length <= FEW_EVENTS ? planned(inside) : inside;
+    if (fresh.length > 0) await projection.apply(batchOf(projection, fresh, on, open));
   };
   if (!log.some(isUnreadable)) {
     try {

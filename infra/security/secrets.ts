@@ -46,7 +46,7 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
     changeMailCredentials: (mailboxId, change) =>
       sql.transaction(async (transaction) => {
         await transaction.query(BOUND_CHANGE, [WAIT_FOR_CHANGE_MS, MOST_CHANGE_MS]);
-        const rows = await transaction.query<{ sealed: Buffer }>(`${SELECT_CREDENTIALS} for update`, [
+        const rows = await transaction.query<{ sealed: Buffer }>(`${SELECT_CREDENTIALS.text} for update`, [
           mailboxId,
         ]);
         const before = opened(masterKey, mailboxId, rows);
@@ -78,7 +78,10 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
 
 const mailContext = (mailboxId: string): string => `mail_credentials ${mailboxId}`;
 
-const SELECT_CREDENTIALS = 'select sealed from vault.mail_credentials where mailbox_id = $1';
+const SELECT_CREDENTIALS = {
+  name: 'mail_credentials',
+  text: 'select sealed from vault.mail_credentials where mailbox_id = $1',
+};
 
 /** A change calls a provider, within a time below these; a process that stalls in between loses the row. */
 const MOST_CHANGE_MS = 20_000;

@@ -4,6 +4,9 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 /** Unsent bytes of one caller before its read pauses; a single answer may be larger. */
 const MOST_UNSENT_BYTES = 32 * 1_024;
 
+/** Why a signal aborts that only wakes: without a reason, an exception with its stack is made for each call. */
+const GONE = 'the caller is gone';
+
 export class AnswerStream {
   readonly #call: ServerWritableStream<unknown, Buffer>;
   readonly #gone = new AbortController();
@@ -13,7 +16,7 @@ export class AnswerStream {
   constructor(call: ServerWritableStream<unknown, Buffer>) {
     this.#call = call;
     const leave = (): void => {
-      this.#gone.abort();
+      this.#gone.abort(GONE);
       this.#wake?.();
     };
     call.once('cancelled', leave);

@@ -9,7 +9,7 @@ import type { CommitNotifier } from './commit-notifier.ts';
 import { PendingCommit } from './pending-commit.ts';
 import { decideWrite } from './decide-write.ts';
 import type { RecentEvents } from './recent-events.ts';
-import { recordSize } from './stored-record.ts';
+import { recordSize, type StoredRecord } from './stored-record.ts';
 import { baseStream, isMetadataStream } from './stream-state.ts';
 import type { StreamStates } from './stream-states.ts';
 import type { Decision, Outcome, WriteRequest } from './write-request.ts';
@@ -25,7 +25,13 @@ export interface LogParts {
   readonly bells: CommitNotifier;
 }
 
-type Answers = readonly (readonly [WriteRequest, Outcome])[];
+type Settled = readonly [WriteRequest, Outcome];
+
+interface Answers {
+  readonly settled: readonly Settled[];
+  /** What the commit added to the log. */
+  readonly written: readonly StoredRecord[];
+}
 
 export class LogWriter {
   readonly #parts: LogParts;
@@ -97,13 +103,20 @@ export class LogWriter {
       const session = this.#session;
       const batch = this.#take();
       const answers = await this.#commit(session, batch).catch((error: unknown): Answers | null => {
-        if (isRefusedForSpace(error)) return batch.map((request) => [request, { kind: 'no-space' }]);
+        if (isRefusedForSpace(error))
+          return { settled: batch.map((request) => [request, { kind: 'no-space' }]), written: [] };
         this.#giveUp(session, error);
         return null;
       });
       if (answers === null) this.#refuse(batch);
-      else for (const [request, outcome] of answers) request.settle(outcome);
+      else this.#answer(answers);
     }
+  }
+
+  /** The writers first: each waits for its answer, and subscribers, which take more time to serve, do not. */
+  #answer({ settled, written }: Answers): void {
+    for (const [request, outcome] of settled) request.settle(outcome);
+    if (written.length > 0) this.#parts.bells.ring(written);
   }
 
   #take(): WriteRequest[] {
@@ -135,19 +148,18 @@ export class LogWriter {
     const known = await states.forWriting(session.rows, bases, newStreams);
     const draft = new PendingCommit(known.states, session.logEnd);
     const memory = draft.memory(session.rows, recent);
-    const answers: (readonly [WriteRequest, Outcome])[] = [];
+    const settled: Settled[] = [];
     for (const request of batch) {
       const decision = decideWrite(request, draft.baseOf(request.stream), memory);
-      answers.push([request, plan(draft, request, decision instanceof Promise ? await decision : decision)]);
+      settled.push([request, plan(draft, request, decision instanceof Promise ? await decision : decision)]);
     }
     if (draft.records.length > 0) {
       const isWritten = await session.commit(draft.records, draft.logEnd, known.takenForEmpty);
       if (!isWritten) return await this.#commit(session, batch, new Set());
       states.committed(draft.changed);
       recent.publish(draft.records);
-      this.#parts.bells.ring(draft.records);
     }
-    return answers;
+    return { settled, written: draft.records };
   }
 }
 

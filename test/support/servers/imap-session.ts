@@ -259,6 +259,7 @@ export class ImapTestSession {
       const told = [...new Set([...names, 'UID'])].map((name) => item(at, name));
       this.#say(`${this.#sequence(uid)} FETCH (${told.join(' ')})`);
     }
+    this.#habits.afterFetch();
     if (tellsUnasked) this.#tellUnasked();
   }
 
