@@ -5,7 +5,7 @@ import { callError, refusalError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
 import { encoderFor, lowestVisible } from './visible-events.ts';
 import type { Encode } from './visible-events.ts';
-import { streamNotFoundAnswer } from './read-answers.ts';
+import { eventAnswer, streamNotFoundAnswer } from './read-answers.ts';
 import type { AllRead, StreamRead } from './read-plan.ts';
 import type { StoredRecord } from './stored-record.ts';
 import { isTombstoned } from './stream-state.ts';
@@ -34,10 +34,16 @@ export async function readStream(log: EventLog, plan: StreamRead, answers: Answe
     return;
   }
   const lowest = await lowestVisible(log, stream, state);
-  const encode = encoderFor(log, plan);
   const forwards = direction === 'forwards';
   let next = forwards ? Math.max(toRevision(plan.from), lowest) : Math.min(toRevision(plan.from), state.head);
   let left = plan.count;
+  const recent = forwards ? log.recent.streamFrom(stream, next) : null;
+  if (recent !== null) {
+    const asked = recent.filter(({ revision }) => revision <= state.head).slice(0, left);
+    await sendAll(answers, asked, encoderFor(log, plan, eventAnswer));
+    return;
+  }
+  const encode = encoderFor(log, plan);
   while (left > 0 && next >= lowest && !answers.gone) {
     const page = await log.rows.streamFrom(stream, next, direction, left);
     await sendAll(answers, forwards ? page : page.filter(({ revision }) => revision >= lowest), encode);

@@ -1,6 +1,7 @@
 /**
- * The newest committed events in memory, each once, as the answer that subscribers receive. Live subscribers
- * read from here, and from the database only when they have fallen behind. Bounded by number and by bytes.
+ * The newest committed events in memory, each once, as the answer that readers receive. Live subscribers read from here, and
+ * from the database only when they have fallen behind; a stream is read from here while it is all here. Bounded by number
+ * and by bytes.
  */
 import { keptRecord } from './read-answers.ts';
 import { PAGE_BYTES } from './stored-record.ts';
@@ -12,6 +13,8 @@ const MOST_BYTES = 16 * 1_048_576;
 export class RecentEvents {
   #records: KeptRecord[] = [];
   readonly #byId = new Map<string, KeptRecord>();
+  /** The newest events of each stream, without a gap. */
+  readonly #byStream = new Map<string, KeptRecord[]>();
   #bytes = 0;
   /** Every event after this position is in memory. */
   #floor: number;
@@ -36,6 +39,7 @@ export class RecentEvents {
   restart(lastPosition: number): void {
     this.#records = [];
     this.#byId.clear();
+    this.#byStream.clear();
     this.#bytes = 0;
     this.#floor = lastPosition;
     this.#last = lastPosition;
@@ -45,6 +49,9 @@ export class RecentEvents {
     for (const record of records.map(keptRecord)) {
       this.#records.push(record);
       if (!this.#byId.has(record.id)) this.#byId.set(record.id, record);
+      const stream = this.#byStream.get(record.stream);
+      if (stream === undefined) this.#byStream.set(record.stream, [record]);
+      else stream.push(record);
       this.#bytes += record.encoded.length;
       this.#last = record.position;
     }
@@ -62,6 +69,15 @@ export class RecentEvents {
     const from = this.#firstAfter(position);
     const first = this.#records[from];
     return first ? this.#records.slice(from, this.#firstAfter(first.position + PAGE_BYTES)) : [];
+  }
+
+  /** All events of a stream from a revision on; null when memory does not go back that far. */
+  streamFrom(stream: string, revision: number): readonly KeptRecord[] | null {
+    const known = this.#byStream.get(stream);
+    const first = known?.[0]?.revision;
+    return known === undefined || first === undefined || revision < first
+      ? null
+      : known.slice(revision - first);
   }
 
   #firstAfter(position: number): number {
@@ -83,6 +99,9 @@ export class RecentEvents {
       this.#bytes -= record.encoded.length;
       this.#floor = record.position;
       if (this.#byId.get(record.id) === record) this.#byId.delete(record.id);
+      const stream = this.#byStream.get(record.stream);
+      stream?.shift();
+      if (stream?.length === 0) this.#byStream.delete(record.stream);
     }
   }
 }
