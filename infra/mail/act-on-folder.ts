@@ -232,13 +232,15 @@ export async function prepareExpunge(
       },
     );
   }
-  const prepared = await prepareAction(connection, target);
-  if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
+  const { folder, uidValidity, uids } = target;
+  const outcomes = allMissing(uids);
+  const open = await openIfThere(connection, folder.path, 'write');
+  if (open?.uidValidity !== uidValidity) return () => Promise.resolve(outcomes);
   // A message that is already marked was left so by an interrupted attempt or another client; it still exists.
-  const there = await stillThere(connection, target.uids);
-  const present = target.uids.filter((uid) => there.has(uid));
+  const there = await stillThere(connection, uids);
+  const present = uids.filter((uid) => there.has(uid));
   return () =>
-    settle({ ...prepared, present }, async (settled) => {
+    settle({ open, present, fetched: true, outcomes }, async (settled) => {
       if (present.length === 0) return;
       const set = uidSet(present);
       // With UIDPLUS this is STORE \Deleted and UID EXPUNGE of exactly these.

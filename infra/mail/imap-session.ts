@@ -155,7 +155,8 @@ export class ImapSession implements MailSession {
   ): Promise<{ readonly uidValidity: number; readonly uid: number } | null> {
     return this.#inTurn(async () => {
       // A read, which may be repeated, detects a dead idle connection.
-      await this.#retrying((connection) => connection.run((client) => client.noop()));
+      if (!this.#lease.connection.hasAnswered)
+        await this.#retrying((connection) => connection.run((client) => client.noop()));
       const { connection } = this.#lease;
       return await this.#guarded(() => appendMessage(connection, folder, raw, { flags, at }));
     });

@@ -46,6 +46,11 @@ const outcomesOf = (outcomes: ReadonlyMap<number, ActionOutcome>): Record<number
     ]),
   );
 
+const commandsIn = (transcript: string): readonly string[] =>
+  transcript.match(
+    /(?<=^\w+ )(?:UID )?(?:NOOP|SELECT|EXAMINE|FETCH|SEARCH|STORE|MOVE|STATUS|APPEND|EXPUNGE)/gm,
+  ) ?? [];
+
 /** Says that what is named by its new place is the message that was moved. */
 async function expectAt(
   { mail }: MailGatewayUnderTest,
@@ -118,15 +123,28 @@ for (const { name, capability, tells } of variants) {
       await move([1]);
       proxy.transcript = '';
       const { uidNext, outcomes } = await move([2]);
-      const commands = proxy.transcript.match(
-        /(?<=^\w+ )(?:UID )?(?:NOOP|SELECT|EXAMINE|FETCH|SEARCH|MOVE|STATUS)/gm,
-      );
-      const asked = commands?.slice(0, commands.indexOf('UID MOVE') + 1);
+      const asked = commandsIn(proxy.transcript.replace(/(?<=UID MOVE)[^]*/, ''));
       expect(uidNext).to.equal(2);
       expect(outcomesOf(outcomes)).to.deep.equal({ 2: 'done' });
       expect(outcomesOf((await move([3, 77])).outcomes)).to.deep.equal({ 3: 'done', 77: 'missing' });
       expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 1', 'message 2', 'message 3']);
       if (capability === undefined) expect(asked).to.deep.equal(['UID FETCH', 'STATUS', 'UID MOVE']);
+    });
+
+    it('adds and removes a message without a command more, where the connection has just answered', async () => {
+      proxy.transcript = '';
+      await under.mail(async (session) => {
+        await session.folderStatus(ARCHIVE);
+        await session.append(ARCHIVE, Buffer.from(plainMessage({ subject: 'added' })), [], new Date());
+      });
+      expect(commandsIn(proxy.transcript)).to.deep.equal(['STATUS', 'APPEND']);
+      if (capability !== undefined) return;
+      const { uidValidity } = await under.mail((session) => session.folderStatus(ARCHIVE));
+      proxy.transcript = '';
+      const removed = await under.mail((session) => session.expungeMessages(ARCHIVE, uidValidity, [1, 77]));
+      expect(outcomesOf(removed)).to.deep.equal({ 1: 'done', 77: 'missing' });
+      const sent = ['SELECT', 'UID SEARCH', 'UID STORE', 'UID EXPUNGE', 'UID SEARCH'];
+      expect(commandsIn(proxy.transcript)).to.deep.equal(sent);
     });
 
     it('identifies messages whatever the connection knows of them', async () => {
