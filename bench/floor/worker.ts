@@ -13,7 +13,7 @@ import { fetchText, type MailAccount, message, openRaw } from '../mail-site.ts';
 
 /** `statement`: one durable statement. `append`: one durable append at the exact revision, of two events. */
 export type Step =
-  'statement' | 'append' | 'fetch' | 'text' | 'move' | 'flag' | 'connect' | 'envelope' | 'data';
+  'statement' | 'append' | 'noop' | 'fetch' | 'text' | 'move' | 'flag' | 'connect' | 'envelope' | 'data';
 
 export interface Job {
   readonly steps: readonly Step[];
@@ -59,6 +59,7 @@ const does: Readonly<Record<Step, (job: Job, progress: Progress) => Promise<unkn
     const { nextExpectedRevision } = await client.appendToStream(stream, events(), { expectedRevision });
     progress.revision = nextExpectedRevision;
   },
+  noop: () => imap.noop(),
   fetch: ({ uid }) => imap.fetchOne(String(uid), { envelope: true, flags: true }, { uid: true }),
   text: ({ uid }) => fetchText(imap, String(uid)),
   move: ({ uid }) => imap.messageMove(String(uid), 'Archive', { uid: true }),

@@ -8,12 +8,9 @@ import type { Sealer } from '../audit/sealer.ts';
 import { auditSweepers } from './audit-sweeper.ts';
 import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
 import { row, SweeperRun } from './run-sweeper.ts';
-import { NamedShapes } from '../postgres/named-shapes.ts';
 import { sweepersOf } from './sweepers.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** Planning the probes takes ten times as long as asking them. */
-const PROBES = new NamedShapes('probes');
 /** A row is swept at least so often, whatever its probe says. */
 const UNTOLD_MS = 5 * 60_000;
 
@@ -78,8 +75,9 @@ async function lookAt(runs: readonly SweeperRun[], sql: Sql, now: Date): Promise
   const columns = probed.map(({ name, probe }) => `(${String(probe)}) as "${name}"`);
   let due: Record<string, boolean> | undefined;
   try {
-    const text = `select ${['$1::timestamptz', ...columns].join(', ')}`;
-    [due] = await sql.query<Record<string, boolean>>(PROBES.named(text), [now]);
+    [due] = await sql.query<Record<string, boolean>>(`select ${['$1::timestamptz', ...columns].join(', ')}`, [
+      now,
+    ]);
   } finally {
     for (const run of probed) run.probed(due?.[run.name] !== false);
   }

@@ -1,6 +1,5 @@
 /** Fetches messages by place, in any folder. */
 import type { FetchedMessage, FetchedText, MessageRef } from '../../commands/mail/message.ts';
-import { GatewayError } from '../../commands/values/errors.ts';
 import type { Depth } from './fetched-message.ts';
 import { fetchEntries, type FetchedEntry } from './folder-candidates.ts';
 import type { ImapConnection } from './imap-connection.ts';
@@ -11,7 +10,7 @@ export interface PlacesRequest {
   readonly depth: Depth;
   /** Null = without text. */
   readonly text: TextRequest | null;
-  /** Adds the threads to the messages, in their order. It runs while the last texts are fetched. */
+  /** Adds their threads to the messages, which keep their places. It runs while the last texts are fetched. */
   readonly withThreads: (messages: readonly FetchedMessage[]) => Promise<readonly FetchedMessage[]>;
 }
 
@@ -27,15 +26,17 @@ export async function fetchPlaces(
   const groups = [...Map.groupBy(refs, ({ folder }) => folder.number).values()];
   const texts = new Map<string, FetchedText>();
   const found: FetchedMessage[] = [];
-  let threaded: readonly FetchedMessage[] = found;
+  let threaded = Promise.resolve<readonly FetchedMessage[]>(found);
   for (const [at, group] of groups.entries()) {
     const entries = await fetchGroup(connection, group, depth);
     found.push(...entries.map(({ message }) => message));
     const reading = text === null ? null : readTexts(connection, entries, { depth, text, into: texts });
-    if (at < groups.length - 1) await reading;
-    else [threaded] = await Promise.all([withThreads(found), reading]);
+    if (at === groups.length - 1) threaded = withThreads(found);
+    // Awaited once the connection is free: the next one to use it would wait behind the texts.
+    threaded.catch(() => undefined);
+    await reading;
   }
-  const byPlace = new Map(threaded.map((message) => [keyOf(message.ref), message]));
+  const byPlace = new Map((await threaded).map((message) => [keyOf(message.ref), message]));
   return refs.map((ref) => {
     const message = byPlace.get(keyOf(ref));
     const shown = texts.get(keyOf(ref));
@@ -46,8 +47,6 @@ export async function fetchPlaces(
 
 type Entries = readonly FetchedEntry[];
 
-const NONE: Entries = [];
-
 /** Of one folder, which stays open. */
 async function fetchGroup(
   connection: ImapConnection,
@@ -55,47 +54,12 @@ async function fetchGroup(
   depth: Depth,
 ): Promise<Entries> {
   const [first] = group;
-  if (first === undefined) return NONE;
-  const known = await fetchAsOpen(connection, group, depth);
-  if (known !== null) return known;
-  const open = await openListed(connection, first.folder, 'read');
-  return open === null ? NONE : await fetchIn(connection, group, { depth, uidValidity: open.uidValidity });
+  const open = first === undefined ? null : await openListed(connection, first.folder, 'read');
+  if (first === undefined || open === null) return [];
+  const { uidValidity } = open;
+  const uids = group.filter((ref) => ref.uidValidity === uidValidity).map(({ uid }) => uid);
+  return await fetchEntries(connection, { folder: first.folder, uidValidity }, uids, depth);
 }
-
-/**
- * Without a command that only brings the open folder up to date: a server reports at the end of a FETCH what changed, as at
- * the end of NOOP (RFC 9051 7). Null where that does not tell what became of each message.
- */
-async function fetchAsOpen(
-  connection: ImapConnection,
-  group: readonly MessageRef[],
-  depth: Depth,
-): Promise<Entries | null> {
-  const [first] = group;
-  const open = first && first.folder.isMissing !== true ? connection.openAsSeen(first.folder.path) : null;
-  if (open === null || group.some(({ uidValidity }) => uidValidity !== open.uidValidity)) return null;
-  const { removals } = connection;
-  // A server may refuse to answer for messages that it has not reported as gone yet (EXPUNGEISSUED, RFC 5530).
-  const entries = await fetchIn(connection, group, { depth, uidValidity: open.uidValidity }).catch(
-    (error: unknown) => {
-      if (error instanceof GatewayError && error.code === 'provider_rejected') return NONE;
-      throw error;
-    },
-  );
-  return entries.length === group.length && connection.removals === removals ? entries : null;
-}
-
-const fetchIn = (
-  connection: ImapConnection,
-  group: readonly MessageRef[],
-  { depth, uidValidity }: { readonly depth: Depth; readonly uidValidity: number },
-): Promise<Entries> => {
-  const asked = group.filter((ref) => ref.uidValidity === uidValidity);
-  const [first] = asked;
-  if (first === undefined) return Promise.resolve(NONE);
-  const uids = asked.map(({ uid }) => uid);
-  return fetchEntries(connection, { folder: first.folder, uidValidity }, uids, depth);
-};
 
 interface TextsRequest {
   readonly depth: Depth;

@@ -3,7 +3,6 @@ import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/ports/mail-port.ts';
 import { askStatus } from './ask-status.ts';
 import { capabilitiesOf } from './imap-login.ts';
-import { FolderReports } from './folder-reports.ts';
 import { Idle, reportChanges } from './idle.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
 import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
@@ -43,7 +42,13 @@ export class ImapConnection {
   readonly #commandTimeoutMs: number;
   readonly #onCommand: ImapConnectionOptions['onCommand'];
   readonly #folders: ImapConnectionOptions['folders'];
-  readonly #reports: FolderReports;
+  /** A counter, because a message that arrives during a scan may be missing in its answer. */
+  #arrivals = 0;
+  #scannedArrivals = 0;
+  /** A scan on this connection has seen the UIDs below this one. */
+  #scannedTo = 0;
+  /** An answer in the open folder has contained the UIDs below this one. */
+  #answeredTo = 0;
   #refusal: string | null = null;
   /** Counted, because a doubt that comes while the server opens a folder is newer than what it opened. */
   #doubts = 0;
@@ -57,7 +62,14 @@ export class ImapConnection {
     this.#folders = options.folders;
     this.openedAt = options.openedAt;
     this.capabilities = capabilitiesOf(client);
-    this.#reports = new FolderReports(client);
+    client.on('mailboxOpen', () => {
+      this.#scannedArrivals = this.#arrivals;
+      this.#scannedTo = 0;
+      this.#answeredTo = 0;
+    });
+    client.on('exists', ({ count, prevCount }) => {
+      if (count > prevCount) this.#arrivals += 1;
+    });
     client.on('response', ({ response, code }) => {
       if (response === 'NO' || response === 'BAD') this.#refusal = code?.toUpperCase() ?? null;
     });
@@ -192,18 +204,13 @@ export class ImapConnection {
     return await this.open(path, 'read');
   }
 
-  /** The folder as it was last seen, when it is open and certainly the same; else null. */
-  openAsSeen(path: string): OpenFolder | null {
+  /** The folder as it was last seen, when it is open for writing; else null. */
+  openForWriting(path: string): OpenFolder | null {
     const { mailbox } = this.#client;
-    const isOpen = mailbox !== false && mailbox.path === path;
+    const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
     // Without CONDSTORE it may be another folder by now (`#isAsOpened`).
     const isSame = this.capabilities.condstore && this.#doubts === this.#settledDoubts;
     return isOpen && isSame && this.isUsable ? this.#folder(mailbox) : null;
-  }
-
-  /** As `openAsSeen`, when it is open for writing. */
-  openForWriting(path: string): OpenFolder | null {
-    return this.isOpenForReading(path) ? null : this.openAsSeen(path);
   }
 
   /** Null when no folder is open. */
@@ -229,12 +236,13 @@ export class ImapConnection {
    */
   knowsOf(uids: readonly number[]): boolean {
     const { mailbox } = this.#client;
-    return this.#reports.knowsOf(uids, mailbox === false ? 0 : mailbox.uidNext);
+    const known = Math.max(mailbox === false ? 0 : mailbox.uidNext, this.#answeredTo);
+    return Math.max(...uids) < known;
   }
 
   /** Records that an answer in the open folder contained these. */
   noteAnswered(uids: Iterable<number>): void {
-    this.#reports.noteAnswered(uids);
+    for (const uid of uids) this.#answeredTo = Math.max(this.#answeredTo, uid + 1);
   }
 
   /** UIDVALIDITY and UIDNEXT without opening; null for the open folder, or when the server does not report them. */
@@ -246,19 +254,15 @@ export class ImapConnection {
     return { uidValidity: Number(status.uidValidity), uidNext: status.uidNext };
   }
 
-  /** As `FolderReports.arrivals`. */
+  /** How often messages arrived in the open folder; read this before a scan and pass it to `markScanned` after it. */
   get arrivals(): number {
-    return this.#reports.arrivals;
+    return this.#arrivals;
   }
 
-  /** As `FolderReports.removals`. */
-  get removals(): number {
-    return this.#reports.removals;
-  }
-
-  /** As `FolderReports.markScanned`. */
+  /** Everything that had arrived by then was scanned: every UID below `uidNext` is known, or its message is gone. */
   markScanned(arrivals: number, uidNext: number): void {
-    this.#reports.markScanned(arrivals, uidNext);
+    this.#scannedArrivals = arrivals;
+    this.#scannedTo = Math.max(this.#scannedTo, uidNext);
   }
 
   #timed(): (outcome: 'done' | 'refused' | 'lost') => void {
@@ -273,12 +277,13 @@ export class ImapConnection {
   #folder(mailbox: MailboxObject | null): OpenFolder {
     if (mailbox === null) throw connectionLost();
     const { path, uidValidity, exists, uidNext, permanentFlags } = mailbox;
+    const isScanned = this.#arrivals === this.#scannedArrivals;
     const anyFlag = permanentFlags === undefined || permanentFlags.has('\\*');
     return {
       path,
       uidValidity: Number(uidValidity),
       exists,
-      uidNext: this.#reports.uidNext(uidNext),
+      uidNext: isScanned && uidNext ? Math.max(uidNext, this.#scannedTo) : null,
       permanentFlags: anyFlag ? null : permanentFlags,
     };
   }

@@ -31,13 +31,13 @@ export interface BatchToApply {
 
 /** To plan a statement for so few takes longer than to run it; for a rebuild's thousands the plan depends on their number. */
 const FEW_EVENTS = 32;
-const PLANNED = new NamedShapes('projection');
+const SHAPES = new NamedShapes('projection');
 
-/** Its statements are planned once, for any values. */
-const planned = (sql: Sql): Sql => ({
+/** Prepares the statements that come again. */
+const prepared = (sql: Sql): Sql => ({
   query: (statement, parameters) =>
-    sql.query(typeof statement === 'string' ? PLANNED.named(statement) : statement, parameters),
-  transaction: (work) => sql.transaction((inside) => work(planned(inside))),
+    sql.query(typeof statement === 'string' ? SHAPES.named(statement) : statement, parameters),
+  transaction: (work) => sql.transaction((inside) => work(prepared(inside))),
 });
 
 /** An event of the log; `unreadable` is the error of one that cannot be read. */
@@ -54,7 +54,7 @@ export async function applyBatch(sql: Sql, open: Open, batch: BatchToApply): Pro
   const log = batch.events.map(readEvent);
   const whole = async (projection: Projection, held: Position, inside: Sql): Promise<void> => {
     const fresh = log.filter(({ stored }) => stored.position > held);
-    const on = fresh.length <= FEW_EVENTS ? planned(inside) : inside;
+    const on = fresh.length <= FEW_EVENTS ? prepared(inside) : inside;
     if (fresh.length > 0) await projection.apply(batchOf(projection, fresh, on, open));
   };
   if (!log.some(isUnreadable)) {

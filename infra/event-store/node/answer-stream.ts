@@ -4,7 +4,7 @@ import type { ServerWritableStream } from '@grpc/grpc-js';
 /** Unsent bytes of one caller before its read pauses; a single answer may be larger. */
 const MOST_UNSENT_BYTES = 32 * 1_024;
 
-/** Why a signal aborts that only wakes: without a reason, an exception with its stack is made for each call. */
+/** A reason, because `abort()` without one makes an exception with its stack. */
 const GONE = 'the caller is gone';
 
 export class AnswerStream {

@@ -34,25 +34,30 @@ export async function readStream(log: EventLog, plan: StreamRead, answers: Answe
     return;
   }
   const lowest = await lowestVisible(log, stream, state);
+  const encode = encoderFor(log, plan, eventAnswer);
   const forwards = direction === 'forwards';
   let next = forwards ? Math.max(toRevision(plan.from), lowest) : Math.min(toRevision(plan.from), state.head);
-  let left = plan.count;
-  const recent = forwards ? log.recent.streamFrom(stream, next) : null;
-  if (recent !== null) {
-    const asked = recent.filter(({ revision }) => revision <= state.head).slice(0, left);
-    await sendAll(answers, asked, encoderFor(log, plan, eventAnswer));
-    return;
-  }
-  const encode = encoderFor(log, plan);
+  // What was appended since is not asked for: the read ends where the stream ended when it began.
+  let left = forwards ? Math.min(plan.count, state.head - next + 1) : plan.count;
   while (left > 0 && next >= lowest && !answers.gone) {
-    const page = await log.rows.streamFrom(stream, next, direction, left);
+    const page = await pageFrom(log, plan, next, left);
     await sendAll(answers, forwards ? page : page.filter(({ revision }) => revision >= lowest), encode);
     const last = page.at(-1);
-    // What was appended since is not asked for: the read ends where the stream ended when it began.
-    if (!last || (forwards && last.revision >= state.head)) return;
+    if (!last) return;
     left -= page.length;
     next = last.revision + (forwards ? 1 : -1);
   }
+}
+
+/** From memory what is there, and from the database what is older. */
+async function pageFrom(
+  log: EventLog,
+  { stream, direction }: StreamRead,
+  revision: number,
+  most: number,
+): Promise<readonly StoredRecord[]> {
+  const recent = direction === 'forwards' ? log.recent.streamFrom(stream, revision, most) : null;
+  return recent ?? (await log.rows.streamFrom(stream, revision, direction, most));
 }
 
 /** Throws the final status of a call on a tombstoned stream. */

@@ -25,10 +25,10 @@ export interface LogParts {
   readonly bells: CommitNotifier;
 }
 
-type Settled = readonly [WriteRequest, Outcome];
+type Answer = readonly [WriteRequest, Outcome];
 
-interface Answers {
-  readonly settled: readonly Settled[];
+interface Committed {
+  readonly answers: readonly Answer[];
   /** What the commit added to the log. */
   readonly written: readonly StoredRecord[];
 }
@@ -102,20 +102,20 @@ export class LogWriter {
     while (this.#session && this.#queue.length > 0) {
       const session = this.#session;
       const batch = this.#take();
-      const answers = await this.#commit(session, batch).catch((error: unknown): Answers | null => {
+      const committed = await this.#commit(session, batch).catch((error: unknown): Committed | null => {
         if (isRefusedForSpace(error))
-          return { settled: batch.map((request) => [request, { kind: 'no-space' }]), written: [] };
+          return { answers: batch.map((request) => [request, { kind: 'no-space' }]), written: [] };
         this.#giveUp(session, error);
         return null;
       });
-      if (answers === null) this.#refuse(batch);
-      else this.#answer(answers);
+      if (committed === null) this.#refuse(batch);
+      else this.#answer(committed);
     }
   }
 
   /** The writers first: each waits for its answer, and subscribers, which take more time to serve, do not. */
-  #answer({ settled, written }: Answers): void {
-    for (const [request, outcome] of settled) request.settle(outcome);
+  #answer({ answers, written }: Committed): void {
+    for (const [request, outcome] of answers) request.settle(outcome);
     if (written.length > 0) this.#parts.bells.ring(written);
   }
 
@@ -142,16 +142,16 @@ export class LogWriter {
     session: WriterSession,
     batch: readonly WriteRequest[],
     newStreams = expectedNew(batch),
-  ): Promise<Answers> {
+  ): Promise<Committed> {
     const { states, recent } = this.#parts;
     const bases = batch.map(({ stream }) => baseStream(stream));
     const known = await states.forWriting(session.rows, bases, newStreams);
     const draft = new PendingCommit(known.states, session.logEnd);
     const memory = draft.memory(session.rows, recent);
-    const settled: Settled[] = [];
+    const answers: Answer[] = [];
     for (const request of batch) {
       const decision = decideWrite(request, draft.baseOf(request.stream), memory);
-      settled.push([request, plan(draft, request, decision instanceof Promise ? await decision : decision)]);
+      answers.push([request, plan(draft, request, decision instanceof Promise ? await decision : decision)]);
     }
     if (draft.records.length > 0) {
       const isWritten = await session.commit(draft.records, draft.logEnd, known.takenForEmpty);
@@ -159,7 +159,7 @@ export class LogWriter {
       states.committed(draft.changed);
       recent.publish(draft.records);
     }
-    return { settled, written: draft.records };
+    return { answers, written: draft.records };
   }
 }
 

@@ -1,10 +1,10 @@
 /**
  * The newest committed events in memory, each once, as the answer that readers receive. Live subscribers read from here, and
- * from the database only when they have fallen behind; a stream is read from here while it is all here. Bounded by number
- * and by bytes.
+ * from the database only when they have fallen behind; so do forward reads of a stream, from the first revision that is here.
+ * Bounded by number and by bytes.
  */
 import { keptRecord } from './read-answers.ts';
-import { PAGE_BYTES } from './stored-record.ts';
+import { PAGE_BYTES, PAGE_EVENTS } from './stored-record.ts';
 import type { KeptRecord, StoredRecord } from './stored-record.ts';
 
 const MOST_EVENTS = 8192;
@@ -13,7 +13,7 @@ const MOST_BYTES = 16 * 1_048_576;
 export class RecentEvents {
   #records: KeptRecord[] = [];
   readonly #byId = new Map<string, KeptRecord>();
-  /** The newest events of each stream, without a gap. */
+  /** Of each stream the newest events, one after the other. */
   readonly #byStream = new Map<string, KeptRecord[]>();
   #bytes = 0;
   /** Every event after this position is in memory. */
@@ -71,13 +71,18 @@ export class RecentEvents {
     return first ? this.#records.slice(from, this.#firstAfter(first.position + PAGE_BYTES)) : [];
   }
 
-  /** All events of a stream from a revision on; null when memory does not go back that far. */
-  streamFrom(stream: string, revision: number): readonly KeptRecord[] | null {
-    const known = this.#byStream.get(stream);
-    const first = known?.[0]?.revision;
-    return known === undefined || first === undefined || revision < first
-      ? null
-      : known.slice(revision - first);
+  /**
+   * A page of a stream from a revision on, of at most `most` events; null when that revision is not in memory, because it is
+   * older or does not exist.
+   */
+  streamFrom(stream: string, revision: number, most: number): readonly KeptRecord[] | null {
+    const known = this.#byStream.get(stream) ?? [];
+    const from = revision - (known[0]?.revision ?? 0);
+    if (known[from] === undefined) return null;
+    const page = known.slice(from, from + Math.min(most, PAGE_EVENTS));
+    let bytes = 0;
+    const full = page.findIndex(({ encoded }) => (bytes += encoded.length) > PAGE_BYTES);
+    return full < 0 ? page : page.slice(0, full + 1);
   }
 
   #firstAfter(position: number): number {

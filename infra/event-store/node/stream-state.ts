@@ -81,7 +81,7 @@ export function reopenedMetadata(json: Uint8Array, tb: number): Buffer | null {
 
 /** The lowest revision a read may return, ignoring the age of events. */
 export const firstVisible = (state: StreamState): number =>
-  Math.max(state.metadata.truncateBefore, state.head - state.metadata.maxCount + 1, 0);
+  Math.ceil(Math.max(state.metadata.truncateBefore, state.head - state.metadata.maxCount + 1, 0));
 
 export const isMetadataStream = (name: string): boolean => name.startsWith('$$');
 

@@ -24,8 +24,6 @@ export interface ImapHabits {
   readonly tellsUnasked: boolean;
   /** Called with the items of a FETCH before it is answered. */
   readonly beforeFetch: (items: string) => void;
-  /** Called when a FETCH is answered, before its end. */
-  readonly afterFetch: () => void;
   /** The returned part of a piece of the message, the `nth` of one request from 0; null = NIL. */
   readonly gives: (piece: Buffer, nth: number) => Buffer | null;
 }
@@ -45,7 +43,6 @@ export const GMAIL_LIKE: ImapHabits = {
   goneWhileOpen: 'kept',
   tellsUnasked: false,
   beforeFetch: () => undefined,
-  afterFetch: () => undefined,
   gives: (piece) => piece,
 };
 

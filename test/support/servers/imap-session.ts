@@ -259,7 +259,6 @@ export class ImapTestSession {
       const told = [...new Set([...names, 'UID'])].map((name) => item(at, name));
       this.#say(`${this.#sequence(uid)} FETCH (${told.join(' ')})`);
     }
-    this.#habits.afterFetch();
     if (tellsUnasked) this.#tellUnasked();
   }
 

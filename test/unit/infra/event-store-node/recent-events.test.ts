@@ -62,28 +62,28 @@ describe('RecentEvents', () => {
     expect([recent.bytes, recent.after(40)]).to.deep.equal([0, []]);
   });
 
-  it('returns the events of a stream from a revision on, as long as it has them all', () => {
+  it('returns a page of a stream from a revision that it has', () => {
     const recent = new RecentEvents(0);
-    const publish = (stream: string, revision: number): void => {
-      recent.publish([{ ...received(recent.lastPosition + 1, MIB, 2 * MIB), stream, revision }]);
+    const publish = (stream: string, revision: number, bytes: number): void => {
+      recent.publish([{ ...received(recent.lastPosition + 1, bytes, 2 * bytes), stream, revision }]);
     };
-    const revisions = (stream: string, from: number) =>
-      recent.streamFrom(stream, from)?.map(({ revision }) => revision) ?? null;
+    const revisions = (stream: string, from: number, most = 100) =>
+      recent.streamFrom(stream, from, most)?.map(({ revision }) => revision) ?? null;
     for (let revision = 0; revision < 3; revision += 1) {
-      publish('draft-1', revision);
-      publish('draft-2', 7 + revision);
+      publish('draft-1', revision, 100);
+      publish('draft-2', 7 + revision, 100);
     }
     expect(revisions('draft-1', 0)).to.deep.equal([0, 1, 2]);
-    expect(revisions('draft-1', 2)).to.deep.equal([2]);
-    expect(revisions('draft-1', 3)).to.deep.equal([]);
+    expect(revisions('draft-1', 1, 1)).to.deep.equal([1]);
+    expect(revisions('draft-1', 3), 'beyond the end').to.equal(null);
     expect(revisions('draft-2', 7)).to.deep.equal([7, 8, 9]);
     expect(revisions('draft-2', 6)).to.equal(null);
     expect(revisions('draft-3', 0)).to.equal(null);
-    for (let revision = 3; revision < 16; revision += 1) publish('draft-1', revision);
-    expect(revisions('draft-1', 0)).to.equal(null);
-    expect(revisions('draft-1', 14)).to.deep.equal([14, 15]);
+    for (let revision = 3; revision < 23; revision += 1) publish('draft-1', revision, MIB);
+    expect(revisions('draft-1', 0), 'given up').to.equal(null);
+    expect(revisions('draft-1', 21), 'one event fills a page').to.deep.equal([21]);
     expect(revisions('draft-2', 7)).to.equal(null);
     recent.restart(40);
-    expect(revisions('draft-1', 14)).to.equal(null);
+    expect(revisions('draft-1', 21)).to.equal(null);
   });
 });
