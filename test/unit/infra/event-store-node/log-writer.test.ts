@@ -7,10 +7,10 @@ import type { LogRows } from '../../../../infra/event-store/node/log-rows.ts';
 import type { WriterSession } from '../../../../infra/event-store/node/writer-session.ts';
 
 describe('a commit of the event node', () => {
-  it('is answered to its writer before it is told to subscribers', async () => {
-    const told: string[] = [];
+  it('answers its writer before it wakes subscribers', async () => {
+    const order: string[] = [];
     const bells = {
-      ring: (records: readonly unknown[]) => told.push(`${String(records.length)} events`),
+      ring: (records: readonly unknown[]) => order.push(`${String(records.length)} events`),
       ringAll: () => undefined,
     } as unknown as CommitNotifier;
     const recent = new RecentEvents(0);
@@ -40,11 +40,11 @@ describe('a commit of the event node', () => {
       records: [event],
       expiresAtMs: Infinity,
       settle: ({ kind }) => {
-        told.push(kind);
+        order.push(kind);
         expect(recent.lastPosition, 'what was answered can be read').to.equal(1);
       },
     });
     await writer.idle();
-    expect(told).to.deep.equal(['written', '1 events']);
+    expect(order).to.deep.equal(['written', '1 events']);
   });
 });

@@ -52,7 +52,7 @@ async function namesOf(batches: readonly number[]): Promise<readonly boolean[]> 
 }
 
 describe('the statements of a projection', () => {
-  it('are prepared where events come one by one, and not in a large batch', async () => {
+  it('names statements where events come one by one, and none in a large batch', async () => {
     const few = [1, 1, 1, 1, 1, 2, 32];
     expect(await namesOf([...few, 33, 5_000])).to.deep.equal([
       ...[false, false, false, false, true, true, true],
