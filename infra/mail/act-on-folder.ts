@@ -96,7 +96,7 @@ export const refusedOutcome = (connection: ImapConnection): ActionOutcome =>
  * may or may not have made the change. Never throws for an error of the server or the network.
  */
 export async function settle(
-  { present, outcomes }: PreparedAction,
+  { present, outcomes }: Pick<PreparedAction, 'present' | 'outcomes'>,
   work: (outcomes: Outcomes) => Promise<void>,
 ): Promise<Outcomes> {
   const settled: Outcomes = new Map();
@@ -240,7 +240,7 @@ export async function prepareExpunge(
   const there = await stillThere(connection, uids);
   const present = uids.filter((uid) => there.has(uid));
   return () =>
-    settle({ open, present, fetched: true, outcomes }, async (settled) => {
+    settle({ present, outcomes }, async (settled) => {
       if (present.length === 0) return;
       const set = uidSet(present);
       // With UIDPLUS this is STORE \Deleted and UID EXPUNGE of exactly these.

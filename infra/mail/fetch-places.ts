@@ -30,11 +30,13 @@ export async function fetchPlaces(
   for (const [at, group] of groups.entries()) {
     const entries = await fetchGroup(connection, group, depth);
     found.push(...entries.map(({ message }) => message));
-    const reading = text === null ? null : readTexts(connection, entries, { depth, text, into: texts });
-    if (at === groups.length - 1) threaded = withThreads(found);
-    // Awaited once the connection is free: the next one to use it would wait behind the texts.
-    threaded.catch(() => undefined);
-    await reading;
+    const reading = text === null ? [] : readTexts(connection, entries, depth, text);
+    if (at === groups.length - 1) {
+      threaded = withThreads(found);
+      // Told once the connection is free: the next one to use it would wait behind the texts.
+      threaded.catch(() => undefined);
+    }
+    for (const [place, shown] of await reading) texts.set(place, shown);
   }
   const byPlace = new Map((await threaded).map((message) => [keyOf(message.ref), message]));
   return refs.map((ref) => {
@@ -61,25 +63,20 @@ async function fetchGroup(
   return await fetchEntries(connection, { folder: first.folder, uidValidity }, uids, depth);
 }
 
-interface TextsRequest {
-  readonly depth: Depth;
-  readonly text: TextRequest;
-  readonly into: Map<string, FetchedText>;
-}
-
-/** The folder of the messages is open. */
+/** By place; the folder of the messages is open. */
 async function readTexts(
   connection: ImapConnection,
   entries: Entries,
-  { depth, text, into }: TextsRequest,
-): Promise<void> {
+  depth: Depth,
+  text: TextRequest,
+): Promise<readonly (readonly [string, FetchedText])[]> {
   const uids = entries.map(({ message }) => message.ref.uid);
   const structures = depth === 'structure' ? structuresOf(entries) : null;
   const texts = await fetchTexts(connection, uids, text, structures);
-  for (const { message } of entries) {
-    const found = texts.get(message.ref.uid);
-    if (found !== undefined) into.set(keyOf(message.ref), found);
-  }
+  return entries.flatMap(({ message: { ref } }) => {
+    const shown = texts.get(ref.uid);
+    return shown === undefined ? [] : [[keyOf(ref), shown] as const];
+  });
 }
 
 const structuresOf = (entries: Entries): Structures =>
