@@ -3,8 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkCounter, type WorkCounts } from './work-counts.ts';
 
 const IDLE_SECONDS = 4;
-const STREAM_READ =
-  'SELECT position, stream, revision, id, type, is_json, data, metadata, created FROM (SELECT';
 
 /** Of one operation. */
 export interface Cost {
@@ -12,7 +10,7 @@ export interface Cost {
   readonly transactions: number;
   /** Taken by a statement that does nothing else. */
   readonly leases: number;
-  /** Of streams that have events. */
+  /** Of streams, asked of the event store. */
   readonly reads: number;
   readonly logins: number;
 }
@@ -59,7 +57,7 @@ export class OperationCost implements Disposable {
       statements: (counts.statements - idles * idle.statements) / count,
       transactions: (counts.transactions - idles * idle.transactions) / count,
       leases: sumOf('insert into work.lease') / count,
-      reads: sumOf(STREAM_READ) / count,
+      reads: (counts.streamReads - idles * idle.streamReads) / count,
       logins: counts.imapLogins / count,
     };
   }

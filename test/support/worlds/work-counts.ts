@@ -1,4 +1,5 @@
-/** Counts what a gateway in this process asks of Postgres and of the mail server. */
+/** Counts what a gateway in this process asks of Postgres, of the event store and of the mail server. */
+import { EventStoreDBClient } from '@eventstore/db-client';
 import { ImapFlow } from 'imapflow';
 import pg from 'pg';
 
@@ -6,6 +7,8 @@ export interface WorkCounts {
   /** Statements sent to Postgres, the event node's included. */
   readonly statements: number;
   readonly transactions: number;
+  /** Reads of a stream, asked of the event store. */
+  readonly streamReads: number;
   readonly imapLogins: number;
   /** IMAP commands by name. */
   readonly commands: ReadonlyMap<string, number>;
@@ -25,10 +28,40 @@ function textOf(query: unknown): string | null {
 export class WorkCounter implements Disposable {
   readonly #byText = new Map<string, number>();
   readonly #commands = new Map<string, number>();
+  #streamReads = 0;
   #logins = 0;
   readonly #end: () => void;
 
   constructor() {
+    const ends = [this.#countStatements(), this.#countStreamReads(), this.#countMail()];
+    this.#end = () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** What was asked while the work ran. */
+  async during(work: () => Promise<void>): Promise<WorkCounts> {
+    this.#byText.clear();
+    this.#commands.clear();
+    this.#streamReads = 0;
+    this.#logins = 0;
+    await work();
+    const byText = new Map(this.#byText);
+    return {
+      statements: [...byText.values()].reduce((sum, count) => sum + count, 0),
+      transactions: byText.get('begin') ?? 0,
+      streamReads: this.#streamReads,
+      imapLogins: this.#logins,
+      commands: new Map(this.#commands),
+      byText,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#end();
+  }
+
+  #countStatements(): () => void {
     const clients = pg.Client.prototype as { query: (...args: unknown[]) => unknown };
     const { query } = clients;
     const note = (text: string | null): void => {
@@ -38,6 +71,29 @@ export class WorkCounter implements Disposable {
       note(textOf(args[0]));
       return query.apply(this, args);
     };
+    return () => {
+      clients.query = query;
+    };
+  }
+
+  #countStreamReads(): () => void {
+    const clients = EventStoreDBClient.prototype as unknown as {
+      readStream: (...args: unknown[]) => unknown;
+    };
+    const { readStream } = clients;
+    const note = (): void => {
+      this.#streamReads += 1;
+    };
+    clients.readStream = function (this: unknown, ...args) {
+      note();
+      return readStream.apply(this, args);
+    };
+    return () => {
+      clients.readStream = readStream;
+    };
+  }
+
+  #countMail(): () => void {
     const mail = ImapFlow.prototype as unknown as {
       connect: () => Promise<void>;
       exec: (command: string, ...rest: unknown[]) => unknown;
@@ -57,30 +113,9 @@ export class WorkCounter implements Disposable {
       noteCommand(command);
       return exec.call(this, command, ...rest);
     };
-    this.#end = () => {
-      clients.query = query;
+    return () => {
       mail.connect = connect;
       mail.exec = exec;
     };
-  }
-
-  /** What was asked while the work ran. */
-  async during(work: () => Promise<void>): Promise<WorkCounts> {
-    this.#byText.clear();
-    this.#commands.clear();
-    this.#logins = 0;
-    await work();
-    const byText = new Map(this.#byText);
-    return {
-      statements: [...byText.values()].reduce((sum, count) => sum + count, 0),
-      transactions: byText.get('begin') ?? 0,
-      imapLogins: this.#logins,
-      commands: new Map(this.#commands),
-      byText,
-    };
-  }
-
-  [Symbol.dispose](): void {
-    this.#end();
   }
 }
