@@ -44,8 +44,15 @@ function or(parts: readonly Narrowing[]): Narrowing {
   const known = parts.filter((part) => part !== null);
   if (known.length < parts.length) return null;
   const [only] = known;
-  return known.length === 1 && only !== undefined ? only : { or: known };
+  return known.length === 1 && only !== undefined ? only : { or: known.map(unseenApart) };
 }
+
+/**
+ * Dovecot (seen in 2.3.19) answers `OR UNSEEN UNFLAGGED` without the messages before the first unseen one. It does so for
+ * UNSEEN and any other negated flag, and not where UNSEEN stands beside a set of UIDs, which here is all.
+ */
+const unseenApart = (part: SearchObject): SearchObject =>
+  part.seen === false ? { ...part, uid: '1:*' } : part;
 
 const flag =
   (key: 'seen' | 'flagged' | 'answered' | 'draft', positive: boolean) =>

@@ -186,6 +186,21 @@ for (const { name, capability } of [
       );
     });
 
+    it('finds messages before the first unseen one where UNSEEN is one of several conditions', async () => {
+      const filters: readonly Filter[] = [
+        { any: [{ seen: false }, { flagged: false }] },
+        { any: [{ answered: false }, { seen: false }, { flagged: false }] },
+        { not: { seen: true, flagged: true } },
+        { any: [{ seen: false, has_attachment: true }, { not_keyword: 'later' }, { answered: false }] },
+        { seen: true, any: [{ seen: false }, { flagged: false }] },
+      ];
+      for (const filter of filters) {
+        const query = queryOf({ folders: FOLDERS, filter, limit: COUNT, depth: 'place' });
+        const expected = naive(all, filter, query.order);
+        expect(placesOf(await walk(under, query)), JSON.stringify(filter)).to.deep.equal(placesOf(expected));
+      }
+    });
+
     it('evaluates body and header conditions on the server, also inside groups', async () => {
       const count = async (filter: Filter): Promise<number | null> => {
         const query = queryOf({ folders: FOLDERS, filter, countOnly: true });
