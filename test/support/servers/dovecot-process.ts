@@ -4,6 +4,7 @@ import { access, chown, constants, mkdir, readFile, rm, writeFile } from 'node:f
 import { connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { lookUpProcess, pollUntil } from '../../../infra/postgres/embedded/process-facts.ts';
 import { serverAccount } from '../../../infra/postgres/embedded/server-account.ts';
 import {
@@ -35,6 +36,8 @@ export interface DovecotProcess {
 /** Distributions install it outside a plain user's PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
 const START_TIMEOUT_MS = 40_000;
+const MOST_STARTS = 10;
+const START_AGAIN_MS = 300;
 const STOP_PATIENCE_MS = 1_000;
 
 /** The Dovecot program of this machine, or null. */
@@ -79,18 +82,28 @@ export async function startDovecot(options: DovecotOptions): Promise<DovecotProc
     dovecotConfig({ introspectionFile: null, lmtp: false, ...options, ports, account, asRoot }),
     { mode: 0o600 },
   );
-  const group = spawnGroup(options.program, ['-F', '-c', configFile]);
-  await pollUntil(async () => group.isOver() || (await greets(ports.imap)), 10, START_TIMEOUT_MS);
-  if (group.isOver() || !(await greets(ports.imap))) {
-    await group.stop('SIGKILL');
-    throw new Error(`Dovecot did not start; see ${join(folder, 'dovecot.log')}.`);
-  }
+  const group = await startGroup(() => spawnGroup(options.program, ['-F', '-c', configFile]), ports.imap);
+  if (group === null) throw new Error(`Dovecot did not start; see ${join(folder, 'dovecot.log')}.`);
   const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
     await group.stop(signal);
     // Children may hold the port a moment longer than their master.
     await pollUntil(async () => !(await greets(ports.imap)), 5, STOP_PATIENCE_MS);
   };
   return { ports, configFile, stop };
+}
+
+/** Null when it does not greet. It is started again when it ends: a connection may hold a port for a moment. */
+async function startGroup(start: () => ProcessGroup, port: number): Promise<ProcessGroup | null> {
+  for (let tries = 0; tries < MOST_STARTS; tries += 1) {
+    const group = start();
+    await pollUntil(async () => group.isOver() || (await greets(port)), 10, START_TIMEOUT_MS);
+    if (!group.isOver() && (await greets(port))) return group;
+    const isOver = group.isOver();
+    await group.stop('SIGKILL');
+    if (!isOver) break;
+    await sleep(START_AGAIN_MS);
+  }
+  return null;
 }
 
 interface ProcessGroup {
