@@ -4,7 +4,7 @@ import { type Aggregate, type Author, decideAndAppend, loadAggregate } from '../
 import type { ActorKind, Caller } from '../kernel/access.ts';
 import { quotasOn } from '../kernel/grant-quotas.ts';
 import { GatewayError } from '../values/errors.ts';
-import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
+import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { OperationState } from './operation.ts';
 
@@ -30,24 +30,31 @@ export const quotaEvents = [QuotaTaken, QuotaGivenBack] as const;
 
 type QuotaFact = Fact<(typeof quotaEvents)[number]>;
 
-interface QuotaState {
-  /** Operation → the mailbox it sends from; null where the event does not name it. */
-  readonly taken: ReadonlyMap<string, string | null>;
-  readonly givenBack: ReadonlySet<string>;
-}
+/** The events of an hour, newest first. */
+type QuotaState = {
+  readonly newest: PastFact<(typeof quotaEvents)[number]>;
+  readonly before: QuotaState;
+} | null;
 
 const quota: Aggregate<QuotaState, (typeof quotaEvents)[number]> = {
   category: 'quota',
   catalogue: catalogueOf(quotaEvents),
-  initial: { taken: new Map(), givenBack: new Set() },
-  evolve: ({ taken, givenBack }, { type, data }) =>
-    type === 'QuotaTaken'
-      ? {
-          taken: new Map(taken).set(data.operation_id, data.mailbox_id ?? null),
-          givenBack: new Set([...givenBack].filter((id) => id !== data.operation_id)),
-        }
-      : { taken, givenBack: new Set(givenBack).add(data.operation_id) },
+  initial: null,
+  evolve: (before, newest) => ({ newest, before }),
 };
+
+/** Operation → the mailbox it sends from; null where the event does not name it. The last event of each decides. */
+function countedSends(state: QuotaState): ReadonlyMap<string, string | null> {
+  const decided = new Set<string>();
+  const counted = new Map<string, string | null>();
+  for (let at = state; at !== null; at = at.before) {
+    const { type, data } = at.newest;
+    if (decided.has(data.operation_id)) continue;
+    decided.add(data.operation_id);
+    if (type === 'QuotaTaken') counted.set(data.operation_id, data.mailbox_id ?? null);
+  }
+  return counted;
+}
 
 const HOUR_MS = 3_600_000;
 
@@ -152,15 +159,15 @@ interface Taking {
 }
 
 function decideTaking(
-  { taken, givenBack }: QuotaState,
+  state: QuotaState,
   operationId: string,
   { sender: { mailboxId }, most, now }: Taking,
 ): readonly QuotaFact[] {
-  if (taken.has(operationId) && !givenBack.has(operationId)) return [];
-  const counted = [...taken].filter(([id]) => !givenBack.has(id));
-  if (counted.length >= most.inAll)
+  const counted = countedSends(state);
+  if (counted.has(operationId)) return [];
+  if (counted.size >= most.inAll)
     throw exceeded(now, `An agent may send ${String(most.inAll)} mails in an hour.`, most.inAll);
-  if (counted.filter(([, from]) => from === mailboxId).length >= most.fromMailbox) {
+  if ([...counted.values()].filter((from) => from === mailboxId).length >= most.fromMailbox) {
     const message = `The grant on this mailbox allows ${String(most.fromMailbox)} mails in an hour.`;
     throw exceeded(now, message, most.fromMailbox);
   }
@@ -184,8 +191,8 @@ export async function giveQuotaBack(
 async function giveBackIn(ports: Writers, author: Author, hour: string, operationId: string): Promise<void> {
   await decideAndAppend(ports, author, quota, {
     id: hour,
-    decide: ({ taken, givenBack }): readonly QuotaFact[] =>
-      taken.has(operationId) && !givenBack.has(operationId)
+    decide: (state): readonly QuotaFact[] =>
+      countedSends(state).has(operationId)
         ? [{ type: 'QuotaGivenBack', data: { operation_id: operationId } }]
         : [],
   });

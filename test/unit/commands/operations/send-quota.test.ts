@@ -82,6 +82,20 @@ describe('send quota', () => {
     expect(await rejection(take(sender))).to.include({ code: 'quota_exceeded' });
   });
 
+  it('counts a send again that was given back, and counts it once', async () => {
+    await grant(sender, { sends_per_hour: 2 });
+    const { ports, org, clock } = gateway;
+    const author = systemAuthor(ports, org.orgId);
+    const again = () => takeQuota(ports, author, sender, 'opn_1');
+    await again();
+    await giveQuotaBack(ports, author, sender.principalId, { id: 'opn_1', intendedAt: clock.now() });
+    operations = 1;
+    await take(sender);
+    await again();
+    await again();
+    expect(await rejection(take(sender))).to.include({ code: 'quota_exceeded' });
+  });
+
   it('admits one of several sends that race for the last place', async () => {
     await grant(sender, { sends_per_hour: 1 });
     const ends = await Promise.allSettled([take(sender), take(sender), take(sender)]);
