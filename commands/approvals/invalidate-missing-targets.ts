@@ -1,5 +1,6 @@
 /** Ends an open approval whose deadline has passed, or when something it depends on is gone (`contract.md` 10). */
 import { decideAndAppend, loadAggregate, type Loaded, systemAuthor } from '../kernel/decide-and-append.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
 import { approvalStatusOf } from '../operations/approval-reply.ts';
@@ -8,7 +9,6 @@ import type { CommitKind } from '../operations/commit-kind.ts';
 import { decideExpiry, decideInvalidation } from '../operations/approval-decisions.ts';
 import type { Manifest } from '../operations/manifest.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
-import { assertRightsKnown } from '../operations/requester.ts';
 import { groundOf } from '../operations/revalidate-approval.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
 import { releaseDraftOf } from '../drafts/end-review.ts';
@@ -32,7 +32,7 @@ export async function invalidateMissingTargets(
   asking: { readonly asksServer: boolean },
 ): Promise<boolean> {
   const read = loaded ?? (await loadAggregate(ports.events, operation, operationId));
-  assertRightsKnown(ports.directory);
+  await untilRightsKnown(ports.directory);
   const isSend = read.state.approval?.requested.draft_id != null;
   const reason = isSend
     ? await lostOf(ports, { operationId, ...read }, sendCommit, asking)

@@ -11,6 +11,7 @@ import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
 import { endReviewOf } from './end-review.ts';
 import { assertNotHeld, type Loss } from '../kernel/legal-holds.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 
@@ -27,6 +28,7 @@ export async function discardDraft(context: Context, input: DiscardDraftInput, a
     if (facts.length > 0) assertNotHeld(ports.directory, lossOf(id, now), context.caller);
     return facts;
   };
+  await untilRightsKnown(ports.directory);
   decide(state);
   const contentHash = state.current?.content_hash ?? '';
   const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_discard', contentHash });

@@ -4,8 +4,9 @@ import type { Capability } from './capability.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Position } from '../values/position.ts';
-import { type ErrorCode, GatewayError } from '../values/errors.ts';
+import type { ErrorCode } from '../values/errors.ts';
 import { parseInput } from './invoke-capability.ts';
+import { untilRightsKnown } from './rights-known.ts';
 
 /** Every route of the REST adapter. */
 export interface Routes {
@@ -66,9 +67,6 @@ export async function invokePublicRoute(
   input: unknown,
   context: PublicContext,
 ): Promise<unknown> {
-  const { directory } = context.ports;
-  if (!directory.isCurrent && !(await directory.untilCurrent())) {
-    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
-  }
+  await untilRightsKnown(context.ports.directory);
   return (await route.handle(parseInput(route.input, input), context)) as unknown;
 }

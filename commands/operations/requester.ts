@@ -1,8 +1,7 @@
 /** Whether the requester of an approval could still request it (`contract.md` 9). Pure. */
 import { type Caller, callerOf, type MailboxAccess } from '../kernel/access.ts';
 import { memberOfOrg } from '../kernel/membership.ts';
-import type { Directory, DirectoryState, MailboxEntry, TokenEntry } from '../ports/directory.ts';
-import { GatewayError } from '../values/errors.ts';
+import type { DirectoryState, MailboxEntry, TokenEntry } from '../ports/directory.ts';
 import { MAILBOX_SCOPES, type MailboxScope } from '../values/scopes.ts';
 import type { OperationState, Submission } from './operation.ts';
 import type { Invalidation } from './approval-events.ts';
@@ -11,11 +10,6 @@ export interface Standing {
   readonly mailbox: MailboxEntry;
   /** The requester's present rights on the mailbox. */
   readonly access: MailboxAccess;
-}
-
-/** Throws `store_unavailable` while this process may lack a change of rights or of a policy. */
-export function assertRightsKnown({ isCurrent }: Pick<Directory, 'isCurrent'>): void {
-  if (!isCurrent) throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
 }
 
 /** What was lost first: the mailbox, the requester or the grant. `scopes`: those that the request needs. */

@@ -4,13 +4,14 @@ import type { Ports } from '../ports/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { OperationFact, OperationState } from './operation.ts';
 import type { Loaded } from '../kernel/decide-and-append.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import type { ApprovalTerms, Invalidation } from './approval-events.ts';
 import { invalidatedBy } from './approval-reply.ts';
 import type { ApprovalState } from './approval-state.ts';
 import type { Commit, CommitKind, Committable } from './commit-kind.ts';
 import { type Manifest, openManifest } from './manifest.ts';
 import { hasLostApprover } from './eligible-approvers.ts';
-import { assertRightsKnown, requesterNow, type Standing } from './requester.ts';
+import { requesterNow, type Standing } from './requester.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
 
 /** An approval at a revision of its stream, about to be committed. */
@@ -65,7 +66,7 @@ export async function revalidateApproval<Content extends Manifest>(
     policy,
     refusal: invalidatedBy(reason),
   });
-  assertRightsKnown(ports.directory);
+  await untilRightsKnown(ports.directory);
   const ground = await groundOf(ports, { operationId: commit.operationId, approval, state, now }, kind);
   if (typeof ground === 'string') return invalid(ground);
   const { manifest, mailbox } = ground;

@@ -13,6 +13,7 @@ import {
 import { decideAndAppend, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import { memberOfOrg } from '../kernel/membership.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import type { InvitedGrant, InviteEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
@@ -187,8 +188,7 @@ async function assertMayInvite({ caller, ports }: Context, role: Role): Promise<
 /** Under the lease of the address, so that of two requests the second sees the invite of the first. Throws `conflict`. */
 async function assertNotInvited({ caller, ports }: Context, key: string): Promise<void> {
   const { directory, events, clock } = ports;
-  if (!(await directory.untilCurrent()))
-    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+  await untilRightsKnown(directory);
   const { state: reserved } = await loadAggregate(events, emailReservation, key);
   const { ownerId } = reserved;
   if (ownerId !== null && memberOfOrg(directory.state, caller.org.id, ownerId) !== null) {

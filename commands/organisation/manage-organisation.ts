@@ -7,6 +7,7 @@ import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import { requireSession } from '../kernel/live-caller.ts';
 import { membersOf, membershipsOf, restorableBy } from '../kernel/membership.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import { OAUTH_CLIENT_RULES, type OrganisationEntry } from '../ports/directory.ts';
 import { requestMail } from '../system-mail/system-mail.ts';
 import { GatewayError, invalidField, notFound } from '../values/errors.ts';
@@ -136,8 +137,7 @@ export const createAnotherOrganisation = defineCapability<z.output<typeof Create
 async function assertMaySetUp({ caller, ports }: Context): Promise<void> {
   const { directory, server } = ports;
   if (!caller.isVerified) throw emailUnverified();
-  if (!(await directory.untilCurrent()))
-    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+  await untilRightsKnown(directory);
   const { id } = caller.principal;
   const owned = membershipsOf(directory.state, id).filter(({ role }) => role === 'owner');
   if (server.signUp !== 'open' && owned.length === 0) throw insufficientScope(['org:manage'], 'any');
@@ -198,6 +198,7 @@ export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>,
       return facts;
     };
     const loaded = await loadAggregate(ports.events, organisation, id);
+    await untilRightsKnown(ports.directory);
     decide(loaded.state, ports.clock.now());
     await context.claim('req');
     const command = { id, decide, loaded };

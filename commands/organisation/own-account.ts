@@ -11,6 +11,7 @@ import {
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { assertNotHeld } from '../kernel/legal-holds.ts';
 import { membershipsOf, restorableBy } from '../kernel/membership.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import { NOTIFICATION_LEVELS } from '../ports/directory.ts';
 import { notFound } from '../values/errors.ts';
 import { lineOfText } from '../values/input-fields.ts';
@@ -119,6 +120,7 @@ export const deleteMe = defineCapability<z.output<typeof NoInput>, Nothing>({
   output: Nothing,
   handle: async (_, context) => {
     const { caller, ports, author } = context;
+    await untilRightsKnown(ports.directory);
     assertNotHeld(ports.directory, await lossOfAccount(ports, caller.principal.id), caller);
     context.notePosition(await eraseAccount(ports, author, caller.principal.id));
     return {};

@@ -6,10 +6,11 @@ import type { SendContent } from '../policy/decide-for-caller.ts';
 import type { AttachmentFacts } from '../policy/decide-policy.ts';
 import { attachmentsOf, openEnvelope, recipientsOf } from '../drafts/draft-envelope.ts';
 import type { DraftState } from '../drafts/draft.ts';
-import { assertRightsKnown, requesterNow } from '../operations/requester.ts';
+import { requesterNow } from '../operations/requester.ts';
 import type { OperationState } from '../operations/operation.ts';
 import { decideSend, policyInForce } from '../policy/decide-for-caller.ts';
 import { liesWithin } from '../drafts/load-draft.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 
 /** One entry for each type that the attachment may have. */
 export const attachmentFactsOf = (
@@ -46,7 +47,7 @@ export async function refusedToday(
   asked: OperationState,
   draft: DraftState,
 ): Promise<'insufficient_scope' | 'policy_denied' | null> {
-  assertRightsKnown(ports.directory);
+  await untilRightsKnown(ports.directory);
   const { state } = ports.directory;
   const standing = requesterNow(state, asked, { scopes: ['drafts:send'], now: ports.clock.now() });
   if (typeof standing === 'string' || asked.submitted === null) return 'insufficient_scope';

@@ -1,6 +1,7 @@
 /** The way into the library: each request is brought into the form it expects. */
 import type { Request, Response } from 'express';
 import type Provider from 'oidc-provider';
+import { untilRightsKnown } from '../../commands/kernel/rights-known.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { Clients } from '../../read-api/http/clients.ts';
@@ -41,7 +42,7 @@ export class LibraryDoor {
 
   /** A new request of an application. Counted: nobody is signed in, and it is kept until somebody decides. */
   async authorize(request: Request, response: Response): Promise<void> {
-    await this.#requireCurrent();
+    await untilRightsKnown(this.#options.ports.directory);
     await this.#count('authorize', request);
     const kept = [...parametersOf(request)].filter(([name]) => PARAMETERS.has(name));
     await this.#pass(request, response, `/authorize?${new URLSearchParams(kept).toString()}`);
@@ -49,7 +50,7 @@ export class LibraryDoor {
 
   /** The browser returns from the decision. Only the one that was given the decision goes on. */
   async resume(request: Request, response: Response): Promise<void> {
-    await this.#requireCurrent();
+    await untilRightsKnown(this.#options.ports.directory);
     const uid = String(request.params['uid']);
     const proof = parametersOf(request).get('decided') ?? '';
     if (!isBrowserOf(request, uid) || !(await wasDecidedHere(this.#options.rows, uid, proof)))
@@ -60,7 +61,7 @@ export class LibraryDoor {
   }
 
   async post(request: Request, response: Response): Promise<void> {
-    await this.#requireCurrent();
+    await untilRightsKnown(this.#options.ports.directory);
     const body = await readBody(request, PUBLIC_BODY_BYTES);
     await this.#passBody(request, response, body);
   }
@@ -76,13 +77,6 @@ export class LibraryDoor {
   async #count(what: 'authorize' | 'register', request: Request): Promise<void> {
     const on = { account: `oauth ${what} from ${this.#clients.networkOf(request)}`, source: null };
     await this.#options.ports.attempts.attempt(on, () => Promise.resolve({}));
-  }
-
-  /** Throws `store_unavailable` while this process may lack the end of a grant. */
-  async #requireCurrent(): Promise<void> {
-    const { directory } = this.#options.ports;
-    if (!directory.isCurrent && !(await directory.untilCurrent()))
-      throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
   }
 
   /** The library reads the bytes again. */

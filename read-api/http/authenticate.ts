@@ -15,6 +15,7 @@ import {
   tokenOfSession,
 } from './presented-credential.ts';
 import { recordRefusal, requestAuthor } from '../../commands/kernel/access-events.ts';
+import { untilRightsKnown } from '../../commands/kernel/rights-known.ts';
 
 const SURFACES: readonly Surface[] = ['rest', 'mcp'];
 const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
@@ -69,10 +70,7 @@ export class Authenticator {
    * token is recorded; any other is counted by its source.
    */
   async callerOf(credentials: Credentials): Promise<Caller> {
-    const { directory } = this.#ports;
-    if (!directory.isCurrent && !(await directory.untilCurrent())) {
-      throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
-    }
+    await untilRightsKnown(this.#ports.directory);
     let presented: Presented | null = null;
     try {
       presented = await this.#presented(bearerOf(credentials.authorization));

@@ -4,6 +4,7 @@ import { personAuthor } from '../../commands/accounts/credentials.ts';
 import { personOfToken, unsubscribe } from '../../commands/accounts/unsubscribe.ts';
 import { escaped } from '../../commands/html/html-markup.ts';
 import { membershipsOf } from '../../commands/kernel/membership.ts';
+import { untilRightsKnown } from '../../commands/kernel/rights-known.ts';
 import type { PersonEntry } from '../../commands/ports/directory.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { GatewayError, notFound, toErrorBody } from '../../commands/values/errors.ts';
@@ -19,8 +20,7 @@ export function unsubscribeRouter(ports: Ports): Router {
 
   const answered = (act: Act) => async (request: Request, response: Response) => {
     try {
-      if (!ports.directory.isCurrent && !(await ports.directory.untilCurrent()))
-        throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+      await untilRightsKnown(ports.directory);
       // Not counted as an attempt: its proof cannot be guessed, and mail providers send for many from one address.
       const person = personOfToken(ports, String(request.params['token']));
       if (person === null) throw notFound('link');

@@ -5,6 +5,7 @@ import type { Capability, Context } from '../../commands/kernel/capability.ts';
 import { FEED_DAYS, type FeedPlace, isAfter } from '../../commands/ports/change-feed.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import { callerNow as callerStanding } from '../../commands/kernel/live-caller.ts';
+import { untilRightsKnown } from '../../commands/kernel/rights-known.ts';
 import { decodeWaitCursor, encodeWaitCursor, invalidWaitCursor } from '../../commands/feed/wait-cursor.ts';
 import { type AwaitReply, DEFAULT_WAIT_SECONDS, type WaitFields } from './await-reply.ts';
 
@@ -158,9 +159,7 @@ export async function startOfAll(waiting: Waiting): Promise<Standing> {
 /** The caller with current rights. Throws when the token, its grant or a scope has ended since. */
 async function callerNow({ access, input, context }: Waiting): Promise<Caller> {
   const { directory, clock } = context.ports;
-  if (!directory.isCurrent && !(await directory.untilCurrent())) {
-    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
-  }
+  await untilRightsKnown(directory);
   const caller = callerStanding(directory.state, context.caller, clock.now());
   authorize(caller, directory.state, { access }, input);
   return caller;

@@ -44,6 +44,9 @@ export interface FrozenAs {
   readonly messageId: string;
 }
 
+/** A directory that does not become current in time. */
+export const OUTDATED = { isCurrent: false, untilCurrent: () => Promise.resolve(false) };
+
 export class SendRig {
   readonly parts = memoryPorts();
   readonly submission = new FakeSubmission();

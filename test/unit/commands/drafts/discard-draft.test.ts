@@ -1,7 +1,26 @@
 import { expect } from 'chai';
-import { discardOrphan } from '../../../../commands/drafts/discard-draft.ts';
+import { discardDraftCapability, discardOrphan } from '../../../../commands/drafts/discard-draft.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
-import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { OUTDATED, SendRig } from '../../../support/worlds/send-rig.ts';
+
+describe('discard_draft', () => {
+  it('waits until this process can lack no legal hold, and refuses while it may', async () => {
+    const rig = new SendRig();
+    const draft_id = await rig.startDraft();
+    const directory = { ...rig.ports.directory, ...OUTDATED };
+    const ports = { ...rig.ports, directory };
+    const discard = () => rig.invoke(discardDraftCapability, { draft_id }, 'key', ports);
+    expect(await rejection(discard())).to.include({ code: 'store_unavailable' });
+    expect((await rig.draft(draft_id)).status).to.equal('open');
+    directory.untilCurrent = () => {
+      directory.isCurrent = true;
+      return Promise.resolve(true);
+    };
+    await discard();
+    expect((await rig.draft(draft_id)).status).to.equal('discarded');
+  });
+});
 
 describe('discardOrphan', () => {
   it('discards the draft of a removed mailbox unless it is being sent', async () => {

@@ -9,6 +9,7 @@ import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { OUTDATED } from '../../../support/worlds/send-rig.ts';
 import { dyingAfter, dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { LATER_AT_ENVELOPE, NEVER } from '../../../support/fakes/fake-submission.ts';
@@ -68,9 +69,9 @@ describe('approval_commit of a send', () => {
     expect(rig.submission.taken).to.have.length(1);
   });
 
-  it(`waits when the directory of this process is outdated ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`waits while the directory of this process stays outdated ${verifies('contract:9:commit-checks')}`, async () => {
     const { rig, status } = await granted();
-    const stale = { ...rig.ports, directory: { ...rig.ports.directory, isCurrent: false } };
+    const stale = { ...rig.ports, directory: { ...rig.ports.directory, ...OUTDATED } };
     expect(await codeOf(rig.commit(KEY, stale))).to.equal('store_unavailable');
     expect(rig.submission.taken).to.deep.equal([]);
     expect(await status()).to.equal('pending_commit');

@@ -4,7 +4,7 @@ import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { dyingAfter } from '../../../support/fakes/dying-ports.ts';
 import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { OUTDATED, SendRig } from '../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
@@ -83,7 +83,7 @@ describe('a direct send that waits', () => {
     const open = { operationId: rig.operationId(KEY), orgId: 'org_1' };
     await rig.send(await rig.startDraft(), KEY);
     rig.parts.clock.advance(MINUTE_MS);
-    const stale = { ...rig.newRun(), directory: { ...rig.ports.directory, isCurrent: false } };
+    const stale = { ...rig.newRun(), directory: { ...rig.ports.directory, ...OUTDATED } };
     expect(await rejection(settleSend(stale, open))).to.include({ code: 'store_unavailable' });
     expect(rig.submission.taken).to.deep.equal([]);
     await settleSend(rig.newRun(), open);
