@@ -21,6 +21,7 @@ import type { Ports } from '../ports/ports.ts';
  */
 export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {
   const { ports, author, writer } = context;
+  await untilRightsKnown(ports.directory);
   const { id, state, mailbox } = await loadDraft(context, input.draft_id, ['drafts:discard']);
   const expected = expectedOf(context, input.expected_version);
   const decide = (now: DraftState, claimId?: string): ReturnType<typeof decideDiscard> => {
@@ -28,7 +29,6 @@ export async function discardDraft(context: Context, input: DiscardDraftInput, a
     if (facts.length > 0) assertNotHeld(ports.directory, lossOf(id, now), context.caller);
     return facts;
   };
-  await untilRightsKnown(ports.directory);
   decide(state);
   const contentHash = state.current?.content_hash ?? '';
   const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_discard', contentHash });

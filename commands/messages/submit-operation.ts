@@ -3,6 +3,7 @@ import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { awaitClaim } from '../kernel/idempotency.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import { canonicalJson } from '../values/canonical-json.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { StoredEvent } from '../values/event.ts';
@@ -65,6 +66,7 @@ async function runOrReplay(
 ): Promise<OperationReply> {
   const started: Started = { isAppended: false };
   try {
+    await untilRightsKnown(context.ports.directory);
     const admitted = admitOperation(context, request, operationId);
     return await context.ports.mail.withMailbox(admitted.mailbox.id, 'interactive', async (mail) => {
       const prepared = await prepareOperation(mail, context, admitted);

@@ -4,7 +4,6 @@ import type { Ports } from '../ports/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { OperationFact, OperationState } from './operation.ts';
 import type { Loaded } from '../kernel/decide-and-append.ts';
-import { untilRightsKnown } from '../kernel/rights-known.ts';
 import type { ApprovalTerms, Invalidation } from './approval-events.ts';
 import { invalidatedBy } from './approval-reply.ts';
 import type { ApprovalState } from './approval-state.ts';
@@ -55,7 +54,7 @@ export async function groundOf<Content extends Manifest>(
     : { manifest, ...standing };
 }
 
-/** The ground, then policy. Throws without the database, or when this process may lack a change of rights. */
+/** The ground, then policy, by the rights that this process knows. Throws without the database. */
 export async function revalidateApproval<Content extends Manifest>(
   ports: Ports,
   { commit, approval, state, revision, now }: Candidate,
@@ -66,7 +65,6 @@ export async function revalidateApproval<Content extends Manifest>(
     policy,
     refusal: invalidatedBy(reason),
   });
-  await untilRightsKnown(ports.directory);
   const ground = await groundOf(ports, { operationId: commit.operationId, approval, state, now }, kind);
   if (typeof ground === 'string') return invalid(ground);
   const { manifest, mailbox } = ground;

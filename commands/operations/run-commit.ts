@@ -3,6 +3,7 @@
  * approval. Each kind defines how its manifest is executed (`CommitKind`).
  */
 import { appendDecided, loadAggregate, type Loaded, retryAppend } from '../kernel/decide-and-append.ts';
+import { untilRightsKnown } from '../kernel/rights-known.ts';
 import { type GatewayError, notFound } from '../values/errors.ts';
 import type { Appended } from '../ports/event-store.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -52,6 +53,7 @@ async function tryOnce<Content extends Manifest>(
   kind: CommitKind<Content>,
   loaded: Loaded<OperationState>,
 ): Promise<OperationReply | null> {
+  await untilRightsKnown(ports.directory);
   const now = ports.clock.now();
   const approval = assertCommittable(loaded.state, now);
   const candidate = { commit, approval, ...loaded, now };

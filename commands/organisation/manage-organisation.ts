@@ -188,6 +188,7 @@ export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>,
   output: Deleted,
   handle: async ({ name }, context) => {
     const { ports, writer, author, caller } = context;
+    await untilRightsKnown(ports.directory);
     const { id } = caller.org;
     const owners = membersOf(ports.directory.state, id).filter(({ role }) => role === 'owner');
     const decide = (current: typeof organisation.initial, now: Date) => {
@@ -198,7 +199,6 @@ export const deleteOrganisation = defineCapability<z.output<typeof DeleteInput>,
       return facts;
     };
     const loaded = await loadAggregate(ports.events, organisation, id);
-    await untilRightsKnown(ports.directory);
     decide(loaded.state, ports.clock.now());
     await context.claim('req');
     const command = { id, decide, loaded };

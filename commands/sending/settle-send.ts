@@ -111,10 +111,10 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
   const { operation: sending, loaded, author } = work;
   const { id: draftId, mailboxId, state } = loaded;
   const { commitAt } = sending.send;
-  const mailbox = ports.directory.state.mailboxes.get(mailboxId);
   try {
-    if (!mailbox) throw notFound('mailbox');
     const refused = await refusedToday(ports, work.asked, state);
+    const mailbox = ports.directory.state.mailboxes.get(mailboxId);
+    if (!mailbox) throw notFound('mailbox');
     if (refused !== null) return { state, refusal: refusedAs(refused) };
     const frozen = await freezeDraft(ports, { draftId, operationId: sending.id, mailbox, state });
     if (commitAt !== null && Date.parse(commitAt) > ports.clock.now().getTime()) {

@@ -33,7 +33,7 @@ export async function fetchPlaces(
     const reading = text === null ? [] : readTexts(connection, entries, depth, text);
     if (at === groups.length - 1) {
       threaded = withThreads(found);
-      // Told once the connection is free: the next one to use it would wait behind the texts.
+      // A failure is thrown once the connection is free: the next one to use it would wait behind the texts.
       threaded.catch(() => undefined);
     }
     for (const [place, shown] of await reading) texts.set(place, shown);

@@ -51,8 +51,15 @@ function or(parts: readonly Narrowing[]): Narrowing {
  * Dovecot (seen in 2.3.19) answers `OR UNSEEN UNFLAGGED` without the messages before the first unseen one. It does so for
  * UNSEEN and any other negated flag, and not where UNSEEN stands beside a set of UIDs, which here is all.
  */
-const unseenApart = (part: SearchObject): SearchObject =>
-  part.seen === false ? { ...part, uid: '1:*' } : part;
+function unseenApart(part: SearchObject): SearchObject {
+  const { seen, not, or: any } = part;
+  return {
+    ...part,
+    ...(seen === false && { uid: '1:*' }),
+    ...(not && { not: unseenApart(not) }),
+    ...(any && { or: any.map(unseenApart) }),
+  };
+}
 
 const flag =
   (key: 'seen' | 'flagged' | 'answered' | 'draft', positive: boolean) =>

@@ -2,7 +2,7 @@
 import { type Caller, callerOf } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
-import type { MailboxEntry, PolicyEntry } from '../../../commands/ports/directory.ts';
+import type { Directory, MailboxEntry, PolicyEntry } from '../../../commands/ports/directory.ts';
 import type { Outcome } from '../../../commands/kernel/invoke-capability.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import { openText, type SealedOr } from '../../../commands/kernel/sealed-json.ts';
@@ -46,6 +46,19 @@ export interface FrozenAs {
 
 /** A directory that does not become current in time. */
 export const OUTDATED = { isCurrent: false, untilCurrent: () => Promise.resolve(false) };
+
+/** An outdated directory that becomes current while it is waited for. */
+export function becomingCurrent(directory: Directory): Directory {
+  const late = {
+    ...directory,
+    isCurrent: false,
+    untilCurrent: () => {
+      late.isCurrent = true;
+      return Promise.resolve(true);
+    },
+  };
+  return late;
+}
 
 export class SendRig {
   readonly parts = memoryPorts();

@@ -84,6 +84,7 @@ function messageNo(n: number): SeedMessage {
   };
 }
 
+const TWO_SIZES: Filter[] = [{ size_min: 2 }, { size_min: 3 }];
 const COUNT = 240;
 const MESSAGES = Array.from({ length: COUNT }, (_, n) => messageNo(n));
 const LISTED = MESSAGES.filter(({ flags }) => flags?.includes('\\Deleted') !== true).length;
@@ -191,7 +192,13 @@ for (const { name, capability } of [
         { any: [{ seen: false }, { flagged: false }] },
         { any: [{ answered: false }, { seen: false }, { flagged: false }] },
         { not: { seen: true, flagged: true } },
-        { any: [{ seen: false, has_attachment: true }, { not_keyword: 'later' }, { answered: false }] },
+        // Each holds a key twice, so that the search expresses it with `not` and `or`.
+        {
+          any: [
+            { seen: false, all: TWO_SIZES },
+            { flagged: false, all: TWO_SIZES },
+          ],
+        },
         { seen: true, any: [{ seen: false }, { flagged: false }] },
       ];
       for (const filter of filters) {

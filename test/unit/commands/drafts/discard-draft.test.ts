@@ -1,23 +1,22 @@
 import { expect } from 'chai';
 import { discardDraftCapability, discardOrphan } from '../../../../commands/drafts/discard-draft.ts';
+import type { Directory } from '../../../../commands/ports/directory.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { OUTDATED, SendRig } from '../../../support/worlds/send-rig.ts';
+import { becomingCurrent, OUTDATED, SendRig } from '../../../support/worlds/send-rig.ts';
 
 describe('discard_draft', () => {
   it('waits until this process can lack no legal hold, and refuses while it may', async () => {
     const rig = new SendRig();
     const draft_id = await rig.startDraft();
-    const directory = { ...rig.ports.directory, ...OUTDATED };
-    const ports = { ...rig.ports, directory };
-    const discard = () => rig.invoke(discardDraftCapability, { draft_id }, 'key', ports);
-    expect(await rejection(discard())).to.include({ code: 'store_unavailable' });
+    const { directory } = rig.ports;
+    const discardWith = (known: Directory) =>
+      rig.invoke(discardDraftCapability, { draft_id }, 'key', { ...rig.ports, directory: known });
+    expect(await rejection(discardWith({ ...directory, ...OUTDATED }))).to.include({
+      code: 'store_unavailable',
+    });
     expect((await rig.draft(draft_id)).status).to.equal('open');
-    directory.untilCurrent = () => {
-      directory.isCurrent = true;
-      return Promise.resolve(true);
-    };
-    await discard();
+    await discardWith(becomingCurrent(directory));
     expect((await rig.draft(draft_id)).status).to.equal('discarded');
   });
 });

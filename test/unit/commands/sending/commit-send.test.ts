@@ -9,7 +9,7 @@ import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { ApprovedSendRig } from '../../../support/worlds/approved-send-rig.ts';
-import { OUTDATED } from '../../../support/worlds/send-rig.ts';
+import { becomingCurrent, OUTDATED } from '../../../support/worlds/send-rig.ts';
 import { dyingAfter, dyingBefore } from '../../../support/fakes/dying-ports.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
 import { LATER_AT_ENVELOPE, NEVER } from '../../../support/fakes/fake-submission.ts';
@@ -69,13 +69,14 @@ describe('approval_commit of a send', () => {
     expect(rig.submission.taken).to.have.length(1);
   });
 
-  it(`waits while the directory of this process stays outdated ${verifies('contract:9:commit-checks')}`, async () => {
+  it(`is refused while the directory of this process stays outdated ${verifies('contract:9:commit-checks')}`, async () => {
     const { rig, status } = await granted();
     const stale = { ...rig.ports, directory: { ...rig.ports.directory, ...OUTDATED } };
     expect(await codeOf(rig.commit(KEY, stale))).to.equal('store_unavailable');
     expect(rig.submission.taken).to.deep.equal([]);
     expect(await status()).to.equal('pending_commit');
-    expect(await rig.commit(KEY)).to.include({ status: 'completed' });
+    const late = { ...rig.ports, directory: becomingCurrent(rig.ports.directory) };
+    expect(await rig.commit(KEY, late)).to.include({ status: 'completed' });
   });
 
   it('fails when the server refuses permanently, and lets the draft be edited', async () => {

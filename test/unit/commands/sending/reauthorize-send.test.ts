@@ -4,7 +4,7 @@ import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { dyingAfter } from '../../../support/fakes/dying-ports.ts';
 import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
-import { OUTDATED, SendRig } from '../../../support/worlds/send-rig.ts';
+import { becomingCurrent, OUTDATED, SendRig } from '../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
@@ -86,7 +86,7 @@ describe('a direct send that waits', () => {
     const stale = { ...rig.newRun(), directory: { ...rig.ports.directory, ...OUTDATED } };
     expect(await rejection(settleSend(stale, open))).to.include({ code: 'store_unavailable' });
     expect(rig.submission.taken).to.deep.equal([]);
-    await settleSend(rig.newRun(), open);
+    await settleSend({ ...rig.newRun(), directory: becomingCurrent(rig.ports.directory) }, open);
     expect(rig.submission.taken).to.have.length(1);
   });
 });
