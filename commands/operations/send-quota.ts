@@ -1,6 +1,12 @@
 /** Messages sent per hour (`contract.md` 3 and 15): counted before the intent, so that no race exceeds it. */
 import { z } from 'zod';
-import { type Aggregate, type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import {
+  type Aggregate,
+  type Author,
+  decideAndAppend,
+  loadAggregate,
+  type Loaded,
+} from '../kernel/decide-and-append.ts';
 import type { ActorKind, Caller } from '../kernel/access.ts';
 import { quotasOn } from '../kernel/grant-quotas.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -117,23 +123,35 @@ function countedIn({ agents }: Writers['directory']['state'], principalId: strin
 
 type Writers = Pick<Ports, 'events' | 'ids' | 'clock' | 'server' | 'directory'>;
 
+/** The limited hours, by their ids, as they were read. */
+export type ReadHours = ReadonlyMap<string, Loaded<QuotaState>>;
+
 /** Throws `quota_exceeded` where `takeQuota` would refuse now, so that nothing is prepared for the send. */
-export async function assertQuotaLeft(ports: Writers, sender: Sender, operationId: string): Promise<void> {
+export async function assertQuotaLeft(
+  ports: Writers,
+  sender: Sender,
+  operationId: string,
+): Promise<ReadHours> {
   const now = ports.clock.now();
+  const hours = new Map<string, Loaded<QuotaState>>();
   for (const { principalId, most } of boundsOf(ports, sender)) {
-    const { state } = await loadAggregate(ports.events, quota, hourOf(principalId, now));
-    decideTaking(state, operationId, { sender, most, now });
+    const id = hourOf(principalId, now);
+    const loaded = await loadAggregate(ports.events, quota, id);
+    decideTaking(loaded.state, operationId, { sender, most, now });
+    hours.set(id, loaded);
   }
+  return hours;
 }
 
 /**
- * Counts one send in each limited hour, or in none. Throws `quota_exceeded`; the same operation counts once.
+ * Counts one send in each limited hour, or in none. Throws `quota_exceeded`; the same operation counts once. An hour that
+ * was just read is read again only when another send was first.
  */
 export async function takeQuota(
   ports: Writers,
   author: Author,
   sender: Sender,
-  operationId: string,
+  { operationId, hours }: { readonly operationId: string; readonly hours?: ReadHours },
 ): Promise<void> {
   const now = ports.clock.now();
   const counted: string[] = [];
@@ -141,7 +159,12 @@ export async function takeQuota(
     for (const { principalId, most } of boundsOf(ports, sender)) {
       const id = hourOf(principalId, now);
       const decide = (state: QuotaState) => decideTaking(state, operationId, { sender, most, now });
-      const { appended } = await decideAndAppend(ports, author, quota, { id, decide });
+      const loaded = hours?.get(id);
+      const { appended } = await decideAndAppend(ports, author, quota, {
+        id,
+        decide,
+        ...(loaded && { loaded }),
+      });
       if (appended) counted.push(id);
     }
   } catch (error) {

@@ -172,7 +172,7 @@ async function takeQuotaOnce(ports: Ports, { commit, state, manifest }: Ready): 
   if (state.send !== null || !state.submitted) return null;
   const at = ports.clock.now();
   const sender = senderOf(state.submitted, manifest);
-  await takeQuota(ports, commit.author, sender, commit.operationId);
+  await takeQuota(ports, commit.author, sender, commit);
   return { principalId: sender.principalId, at };
 }
 

@@ -75,12 +75,12 @@ async function sendOrReplay(
       requestSend(context, { ...asked, mailbox, message, terms, lease }),
     );
   }
-  await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
+  const hours = await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
   const freezing = freezeDraft(ports, { draftId, operationId, mailbox, state, message });
   // Without the lease nobody awaits it; the message then expires.
   freezing.catch(() => undefined);
   return await leased(context, operationId, async (lease) =>
-    submitSend(context, { ...asked, frozen: await freezing, lease }),
+    submitSend(context, { ...asked, hours, frozen: await freezing, lease }),
   );
 }
 

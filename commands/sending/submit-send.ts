@@ -16,7 +16,7 @@ import { closeOperation } from './conclude-send.ts';
 import { heldReply, outcomeReply, replayFirst, willRetry } from './send-reply.ts';
 import { runAttempt, whileConnecting } from './run-attempt.ts';
 import { outcomeOf } from './send-outcome.ts';
-import { senderOf, takeQuota } from '../operations/send-quota.ts';
+import { type ReadHours, senderOf, takeQuota } from '../operations/send-quota.ts';
 
 export interface SendRequest {
   readonly capability: string;
@@ -36,6 +36,7 @@ interface PreparedSend {
   readonly operationId: string;
   readonly loaded: DraftAtRevision;
   readonly policy: PolicyDecision;
+  readonly hours: ReadHours;
   readonly frozen: FrozenData;
   readonly lease: HeldLease;
 }
@@ -69,8 +70,8 @@ export async function submitSend(context: Context, prepared: PreparedSend): Prom
 
 async function claimAndSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author, caller } = context;
-  const { operationId, policy } = prepared;
-  await takeQuota(ports, author, senderOf(caller, prepared.loaded.mailboxId), operationId);
+  const { operationId, policy, loaded, hours } = prepared;
+  await takeQuota(ports, author, senderOf(caller, loaded.mailboxId), { operationId, hours });
   const commitAt = heldUntil(ports.clock.now(), policy);
   if (commitAt !== null) return await holdBack(context, prepared, commitAt);
   return await whileConnecting(ports, prepared.loaded.mailboxId, (connecting) =>

@@ -42,7 +42,9 @@ describe('send quota', () => {
   const take = async (from: Sender, times = 1): Promise<void> => {
     const { ports, org } = gateway;
     for (let n = 0; n < times; n += 1)
-      await takeQuota(ports, systemAuthor(ports, org.orgId), from, `opn_${String((operations += 1))}`);
+      await takeQuota(ports, systemAuthor(ports, org.orgId), from, {
+        operationId: `opn_${String((operations += 1))}`,
+      });
   };
 
   const ownersQuota = async (perHour: number): Promise<void> => {
@@ -86,7 +88,7 @@ describe('send quota', () => {
     await grant(sender, { sends_per_hour: 2 });
     const { ports, org, clock } = gateway;
     const author = systemAuthor(ports, org.orgId);
-    const again = () => takeQuota(ports, author, sender, 'opn_1');
+    const again = () => takeQuota(ports, author, sender, { operationId: 'opn_1' });
     await again();
     await giveQuotaBack(ports, author, sender.principalId, { id: 'opn_1', intendedAt: clock.now() });
     operations = 1;
@@ -94,6 +96,26 @@ describe('send quota', () => {
     await again();
     await again();
     expect(await rejection(take(sender))).to.include({ code: 'quota_exceeded' });
+  });
+
+  it('reads an hour once, and again when another send was first', async () => {
+    await grant(sender, { sends_per_hour: 2 });
+    const { ports, org } = gateway;
+    const author = systemAuthor(ports, org.orgId);
+    const readStream = ports.events.readStream.bind(ports.events);
+    let reads = 0;
+    ports.events.readStream = (stream, from) => {
+      if (stream.startsWith('quota-')) reads += 1;
+      return readStream(stream, from);
+    };
+    const hours = await assertQuotaLeft(ports, sender, 'opn_1');
+    await takeQuota(ports, author, sender, { operationId: 'opn_1', hours });
+    expect(reads).to.equal(hours.size);
+    const now = await assertQuotaLeft(ports, sender, 'opn_2');
+    operations = 2;
+    await take(sender);
+    const late = takeQuota(ports, author, sender, { operationId: 'opn_2', hours: now });
+    expect(await rejection(late)).to.include({ code: 'quota_exceeded' });
   });
 
   it('admits one of several sends that race for the last place', async () => {
