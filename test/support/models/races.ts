@@ -17,7 +17,7 @@ const STEP_GROWTH = 1.6;
 const MOST_STEP_MS = 10;
 /** Random deviation of each side, milliseconds. */
 const STRAY_MS = 1.5;
-const MOST_LEAD_MS = 100;
+const MOST_LEAD_MS = 1_000;
 
 export class Racecourse {
   #leadMs = 0;
