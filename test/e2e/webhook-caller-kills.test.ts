@@ -8,6 +8,8 @@ const SETTINGS = { EGRESS_ALLOW_WEBHOOKS: '127.0.0.1/32:*', LEASE_SECONDS: '2' }
 const TOKENS = 20;
 const REPLAYS = 15;
 const TESTS = 5;
+/** The caller of a test waits for the answer, and is killed by then. */
+const TEST_ANSWERED_AFTER_MS = 2_000;
 
 interface Call {
   readonly key: string;
@@ -28,7 +30,10 @@ describe('kill -9 of the process that answers while webhooks are delivered', fun
     sink = await httpSink(({ headers, body }, response) => {
       const payload = JSON.parse(body);
       received.push({ id: String(headers['webhook-id']), payload });
-      setTimeout(() => response.end(), payload.type === 'webhook_endpoint.test' ? 500 : 20);
+      setTimeout(
+        () => response.end(),
+        payload.type === 'webhook_endpoint.test' ? TEST_ANSWERED_AFTER_MS : 20,
+      );
     });
     set = await ReplicaSet.start({}, () =>
       ['api', 'api', 'projector,webhooks'].map((ROLES) => ({ ROLES, ...SETTINGS })),
