@@ -66,6 +66,7 @@ async function runOrReplay(
 ): Promise<OperationReply> {
   const started: Started = { isAppended: false };
   try {
+    // No legal hold may be missing where it destroys.
     await untilRightsKnown(context.ports.directory);
     const admitted = admitOperation(context, request, operationId);
     return await context.ports.mail.withMailbox(admitted.mailbox.id, 'interactive', async (mail) => {

@@ -30,14 +30,7 @@ export class WorkCounter implements Disposable {
   readonly #commands = new Map<string, number>();
   #streamReads = 0;
   #logins = 0;
-  readonly #end: () => void;
-
-  constructor() {
-    const ends = [this.#countStatements(), this.#countStreamReads(), this.#countMail()];
-    this.#end = () => {
-      for (const end of ends) end();
-    };
-  }
+  readonly #ends = [this.#countStatements(), this.#countStreamReads(), this.#countMail()];
 
   /** What was asked while the work ran. */
   async during(work: () => Promise<void>): Promise<WorkCounts> {
@@ -58,7 +51,7 @@ export class WorkCounter implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#end();
+    for (const end of this.#ends) end();
   }
 
   #countStatements(): () => void {
