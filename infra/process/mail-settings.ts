@@ -1,4 +1,5 @@
 /** The connection settings of a mailbox: servers from the directory, and a currently valid login. */
+import { allSelectable } from '../../commands/kernel/folders.ts';
 import { isWorkedOn } from '../../commands/kernel/membership.ts';
 import type { Directory } from '../../commands/ports/directory.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
@@ -42,8 +43,18 @@ const endsConnections = ({ before, now }: MailboxChange): boolean =>
   (now === null || now.state === 'pending' || now.state === 'paused' || now.state === 'removed');
 
 /**
- * A mailbox is paused or removed, and a folder found to be replaced by another of its name, in one process; every process closes its
- * own connections, or opens the folder on them again.
+ * True when a folder is no longer where it was: another may be created under its path, and a connection that has
+ * the old one open would still show that one.
+ */
+const leavesPath = ({ before, now }: MailboxChange): boolean => {
+  if (before === null || now === null) return false;
+  const left = new Map(allSelectable(now).map(({ number, path }) => [number, path]));
+  return allSelectable(before).some(({ number, path }) => left.get(number) !== path);
+};
+
+/**
+ * A mailbox is paused or removed, and a folder found to be gone, renamed, or replaced by another of its name, in one process; every
+ * process closes its own connections, or opens the folder on them again.
  */
 export function keepConnectionsTrue(
   mail: Pick<ImapGateway, 'disconnect' | 'doubtFolders'>,
@@ -57,6 +68,7 @@ export function keepConnectionsTrue(
 ): void {
   directory.onMailboxChange((change) => {
     if (endsConnections(change)) void mail.disconnect(change.id);
+    else if (leavesPath(change)) mail.doubtFolders(change.id);
   });
   feed.onFolderReset((mailboxId) => {
     mail.doubtFolders(mailboxId);

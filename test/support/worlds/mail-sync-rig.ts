@@ -23,6 +23,7 @@ import { createChangeAttribution } from '../../../infra/mail-sync/postgres-chang
 import { runMailboxWorkers } from '../../../infra/mail-sync/mailbox-workers.ts';
 import { mirroredFlags } from '../../../infra/mail-sync/fetch-changes.ts';
 import type { SyncTimes } from '../../../infra/mail-sync/sync-times.ts';
+import { keepConnectionsTrue } from '../../../infra/process/mail-settings.ts';
 import { startLeases } from '../../../infra/postgres/leases.ts';
 import { openPool, postgresSql } from '../../../infra/postgres/pool.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
@@ -142,6 +143,8 @@ export async function startSyncRig(
       },
     }),
   });
+  // Its worker itself opens again what it finds replaced.
+  keepConnectionsTrue(gateway, { directory, feed: { onFolderReset: () => undefined } });
   const add = async (id: string, number: number): Promise<void> => {
     const email = sealed(`sealed:x:${id}@example.com`);
     const { position } = await appendFacts(base, systemAuthor(base, 'org_1'), {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { MailSession } from '../../../../commands/ports/mail-port.ts';
 import type { MessageRef } from '../../../../commands/mail/message.ts';
+import { allSelectable } from '../../../../commands/kernel/folders.ts';
 import { FolderGone } from '../../../../infra/mail/open-folder.ts';
 import { BARE, requireTestDovecot } from '../../../support/servers/dovecot.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
@@ -96,6 +97,39 @@ describe('a folder that another client renames, removes or creates again', funct
       );
       expect([...seen.presentUids]).to.deep.equal([message.ref.uid]);
       await end();
+    });
+  }
+
+  for (const [what, leave] of [
+    [
+      'removed',
+      () => {
+        server.account.delete('Work');
+      },
+    ],
+    [
+      'renamed',
+      () => {
+        server.account.rename('Work', 'Work before');
+      },
+    ],
+  ] as const) {
+    it(`is not taken for the one that later has its path, when it was ${what} ${verifies('contract:4:made-anew')}`, async () => {
+      await start(MODERN, ['Work']);
+      rig.work();
+      await synced();
+      const { number } = rig.folder('Work');
+      // A caller's connection has it open.
+      await subjectsIn(rig.folder('Work'));
+      leave();
+      const isThere = (): boolean =>
+        allSelectable(rig.entry()).some((folder) => folder.number === number && folder.path === 'Work');
+      await eventually(() => !isThere());
+      server.account.create('Work');
+      server.account.deliver({ raw: raw('Work new'), labels: ['Work'] });
+      await synced();
+      const messages = await subjectsIn(rig.folder('Work'));
+      expect(messages.map(({ subject }) => subject)).to.deep.equal(['Work new']);
     });
   }
 
