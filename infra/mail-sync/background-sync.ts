@@ -47,7 +47,8 @@ const ENDS_THE_WATCH: ReadonlySet<GatewayError['code']> = new Set([
 
 export class BackgroundSync {
   readonly #options: BackgroundOptions;
-  readonly #asked = new Map<number, FolderRef>();
+  /** By number: a folder may be renamed before it is polled. */
+  readonly #asked = new Set<number>();
   /** Folders that the server does not open; retried after the next list. */
   readonly #closed = new Set<number>();
   /** Folders that were not where the list reported them, and for which another list was already requested. */
@@ -81,7 +82,7 @@ export class BackgroundSync {
 
   /** These are polled as soon as possible. */
   ask(folders: readonly FolderRef[]): void {
-    for (const folder of folders) this.#asked.set(folder.number, folder);
+    for (const { number } of folders) this.#asked.add(number);
   }
 
   /** Starts working unless it already is, or there is nothing to do. */
@@ -145,7 +146,8 @@ export class BackgroundSync {
   /** The next step: requested folders first, then the initial scan in the order of the folders, then comparisons. */
   async #next(): Promise<Step | null> {
     const { sync, folders, onComplete } = this.#options;
-    for (const folder of this.#asked.values()) return (...on) => this.#poll(folder, ...on);
+    const asked = this.#firstAsked(folders());
+    if (asked !== null) return (...on) => this.#poll(asked, ...on);
     this.#unnamed ??= await sync.index.unnamed(sync.mailboxNumber);
     const [unnamed] = this.#unnamed;
     if (unnamed !== undefined) return () => this.#name(unnamed);
@@ -162,6 +164,16 @@ export class BackgroundSync {
     }
     const due = all.find(({ number }) => this.#isDue(number));
     return due === undefined ? null : (connection) => this.#compare(connection, due);
+  }
+
+  /** Forgets those that are gone: the list that has one again asks for it. */
+  #firstAsked(folders: readonly FolderRef[]): FolderRef | null {
+    for (const number of this.#asked) {
+      const folder = folders.find((each) => each.number === number);
+      if (folder !== undefined) return folder;
+      this.#asked.delete(number);
+    }
+    return null;
   }
 
   /** Beside the work, as it may wait for a lock; without it queries are only slower until autovacuum looks. */
@@ -188,7 +200,7 @@ export class BackgroundSync {
       const mirror = await this.#unlessClosed(folder, poll);
       if (mirror && isPartial(mirror)) this.ask([folder]);
     } catch (error) {
-      this.#asked.set(folder.number, folder);
+      this.#asked.add(folder.number);
       throw error;
     }
   }

@@ -19,6 +19,8 @@ export class FolderRounds {
   readonly #onReplaced: () => void;
   /** The status of a folder when it was last polled: a server with wrong counts is not polled forever. */
   readonly #polled = new Map<number, string>();
+  /** UIDVALIDITY as last listed: a folder may be replaced before it has a mirror. */
+  readonly #validities = new Map<number, number>();
   /** Digest of the list that the directory has. */
   #digest: string | null = null;
 
@@ -67,16 +69,22 @@ export class FolderRounds {
     for (const folder of this.folders) {
       const status = statusOf.get(folder.path);
       const mirror = await this.#sync.mirrorOf(folder);
+      if (status) this.#noteValidity(folder, status, mirror);
       const said = JSON.stringify(status, (_, value: unknown) =>
         typeof value === 'bigint' ? String(value) : value,
       );
       const isNews = status && isBehind(mirror, status) && this.#polled.get(folder.number) !== said;
       if (!isNews && !invalidated.has(folder.number) && mirror !== null) continue;
-      if (status && mirror && mirror.uidValidity !== status.uidValidity) this.#onReplaced();
       this.#polled.set(folder.number, said);
       changed.push(folder);
     }
     return changed;
+  }
+
+  #noteValidity({ number }: FolderRef, { uidValidity }: FolderStatus, mirror: FolderMirror | null): void {
+    const known = this.#validities.get(number) ?? mirror?.uidValidity;
+    this.#validities.set(number, uidValidity);
+    if (known !== undefined && known !== uidValidity) this.#onReplaced();
   }
 
   /** The folder could not be polled; the next list decides again. */

@@ -6,7 +6,7 @@ import type { ActionTarget } from './act-on-folder.ts';
 import { askStatus } from './ask-status.ts';
 import { fetchMessages } from './fetch-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { assertThere, openIfThere, openListed } from './open-folder.ts';
+import { assertThere, openIfThere, openListed, settleDoubt } from './open-folder.ts';
 import { searchUids } from './search-uids.ts';
 import type { FolderCounts } from '../mail-index/folder-freshness.ts';
 
@@ -96,6 +96,7 @@ export async function folderCounts(
   { path }: FolderRef,
 ): Promise<FolderCounts | null> {
   const highestModseq = connection.capabilities.condstore;
+  await settleDoubt(connection);
   const status = await connection.run(async (client) => {
     // For the open folder it reports what this connection has seen, which a NOOP brings up to date.
     if (client.mailbox !== false && client.mailbox.path === path) await client.noop();

@@ -119,6 +119,11 @@ export class ImapConnection {
     this.#idle.begin(onEnd);
   }
 
+  /** True when another folder may have taken the place of the open one, which this connection may still show. */
+  get isInDoubt(): boolean {
+    return this.openPath !== null && this.#doubts !== this.#settledDoubts;
+  }
+
   /** The next `open` opens the folder again. Not by CLOSE, which expunges what others marked as deleted (RFC 9051 6.4.1). */
   doubtFolder(): void {
     this.#doubts += 1;
@@ -141,7 +146,9 @@ export class ImapConnection {
     this.#refusal = null;
     this.#idle.giveUp();
     const expiry = { isOver: false };
-    const ended = this.#timed();
+    const began = performance.now();
+    const ended = (outcome: 'done' | 'refused' | 'lost'): void =>
+      this.#onCommand?.(outcome, (performance.now() - began) / 1_000);
     const timer = setTimeout(() => {
       expiry.isOver = true;
       this.#client.close();
@@ -174,7 +181,7 @@ export class ImapConnection {
   async open(path: string, mode: OpenMode): Promise<OpenFolder> {
     return await this.run(async (client) => {
       const current = client.mailbox;
-      const isOpen = current !== false && current.path === path && this.#doubts === this.#settledDoubts;
+      const isOpen = current !== false && current.path === path && !this.isInDoubt;
       const stays = isOpen && (mode === 'read' || current.readOnly !== true);
       if (stays) await client.noop();
       if (!stays || !(await this.#isAsOpened(client, current))) {
@@ -199,24 +206,23 @@ export class ImapConnection {
   /** Opens a folder unless it is already open, which then keeps its last seen state. Throws like `run`. */
   async reopen(path: string): Promise<OpenFolder> {
     const { mailbox } = this.#client;
-    const isOpen = this.isUsable && mailbox !== false && mailbox.path === path;
-    if (isOpen && this.#doubts === this.#settledDoubts) return this.#folder(mailbox);
+    if (this.isUsable && !this.isInDoubt && mailbox !== false && mailbox.path === path)
+      return this.#folder(mailbox);
     return await this.open(path, 'read');
   }
 
   /** The folder as it was last seen, when it is open for writing; else null. */
   openForWriting(path: string): OpenFolder | null {
     const { mailbox } = this.#client;
-    const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
     // Without CONDSTORE it may be another folder by now (`#isAsOpened`).
-    const isSame = this.capabilities.condstore && this.#doubts === this.#settledDoubts;
-    return isOpen && isSame && this.isUsable ? this.#folder(mailbox) : null;
+    if (!this.capabilities.condstore || this.isInDoubt || !this.isUsable) return null;
+    if (mailbox === false || mailbox.path !== path || mailbox.readOnly === true) return null;
+    return this.#folder(mailbox);
   }
 
   /** Null when no folder is open. */
   get openPath(): string | null {
-    const { mailbox } = this.#client;
-    return mailbox === false ? null : mailbox.path;
+    return this.#client.mailbox === false ? null : this.#client.mailbox.path;
   }
 
   /** True when the folder is open for reading only. */
@@ -248,8 +254,7 @@ export class ImapConnection {
   /** UIDVALIDITY and UIDNEXT without opening; null for the open folder, or when the server does not report them. */
   async status(path: string): Promise<{ readonly uidValidity: number; readonly uidNext: number } | null> {
     if (this.openPath === path) return null;
-    const query = { uidValidity: true, uidNext: true };
-    const status = await this.run((client) => askStatus(client, path, query));
+    const status = await this.run((client) => askStatus(client, path, { uidValidity: true, uidNext: true }));
     if (status === false || !status.uidValidity || !status.uidNext) return null;
     return { uidValidity: Number(status.uidValidity), uidNext: status.uidNext };
   }
@@ -263,11 +268,6 @@ export class ImapConnection {
   markScanned(arrivals: number, uidNext: number): void {
     this.#scannedArrivals = arrivals;
     this.#scannedTo = Math.max(this.#scannedTo, uidNext);
-  }
-
-  #timed(): (outcome: 'done' | 'refused' | 'lost') => void {
-    const began = performance.now();
-    return (outcome) => this.#onCommand?.(outcome, (performance.now() - began) / 1_000);
   }
 
   #assertAlive(): void {

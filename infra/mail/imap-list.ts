@@ -4,6 +4,7 @@ import type { FolderListing } from '../../commands/ports/mail-port.ts';
 import type { FolderRole } from '../../commands/values/folder-roles.ts';
 import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';
+import { settleDoubt } from './open-folder.ts';
 
 /** RFC 6154 and RFC 8457 attributes; imapflow uses the same values for folders it recognises by name. */
 const ROLE_OF: Readonly<Record<string, FolderRole>> = {
@@ -60,6 +61,7 @@ async function listWith(
   statusQuery: StatusQuery,
   between: Between,
 ): Promise<readonly ListResponse[]> {
+  await settleDoubt(connection);
   const tellsStatus = connection.capabilities.names.includes('LIST-STATUS');
   if (tellsStatus) return await connection.run((client) => client.list({ statusQuery }));
   const listed = await connection.run((client) => client.list());

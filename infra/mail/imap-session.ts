@@ -34,7 +34,7 @@ import { identifyMessages } from './identify-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './imap-list.ts';
 import type { QueryDeps } from './query-folders.ts';
-import { openListed, refusalIn } from './open-folder.ts';
+import { openListed, refusalIn, reopenListed } from './open-folder.ts';
 import { prepareCopy, prepareMove } from './relocate-messages.ts';
 import { runQuery } from './run-query.ts';
 import { partOf } from './body-structure.ts';
@@ -277,7 +277,7 @@ export async function readBytes(
 ): Promise<Uint8Array | null> {
   // After the first piece the folder is known to exist, and a UID that vanishes reports so itself.
   const open =
-    offset > 0 ? await connection.reopen(folder.path) : await openListed(connection, folder, 'read');
+    offset > 0 ? await reopenListed(connection, folder) : await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity) return null;
   const range = { start: offset, maxLength: length };
   const query = path === null ? { source: range } : { bodyParts: [{ key: path, ...range }] };

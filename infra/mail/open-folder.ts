@@ -53,6 +53,22 @@ export async function openListed(
   return open;
 }
 
+/** The folder as it was last seen where it is still open, else opened. Throws `FolderGone`, and as `openIfThere`. */
+export async function reopenListed(connection: ImapConnection, folder: FolderRef): Promise<OpenFolder> {
+  try {
+    return await connection.reopen(folder.path);
+  } catch (error) {
+    if (await isGone(connection, folder.path, error)) throw new FolderGone(folder.path, error);
+    throw error;
+  }
+}
+
+/** Opens the open folder again if it is in doubt: its STATUS is that of the folder which this connection has open. */
+export async function settleDoubt(connection: ImapConnection): Promise<void> {
+  if (connection.openPath !== null && connection.isInDoubt)
+    await openIfThere(connection, connection.openPath, 'read');
+}
+
 /** What a refused command means: some servers (Cyrus) refuse every command in a folder that was renamed or removed while open. */
 export async function refusalIn(connection: ImapConnection, error: unknown): Promise<unknown> {
   const path = connection.openPath;

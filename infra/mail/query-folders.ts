@@ -9,7 +9,7 @@ import { type Depth, deeper } from './fetched-message.ts';
 import { fetchUids, isHit, type SearchedFolder, searchFolder } from './folder-candidates.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import { fetchTexts, type TextRequest } from './message-text.ts';
-import { openListed } from './open-folder.ts';
+import { openListed, reopenListed } from './open-folder.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { ReceivedDates, ReceivedDatesCache } from './received-dates.ts';
 
@@ -162,7 +162,7 @@ export class QueryFolders {
     for (const [number, group] of Map.groupBy(places, ({ folderNumber }) => folderNumber)) {
       const searched = this.#folders.get(number);
       if (searched === undefined) continue;
-      const open = await this.#deps.connection.reopen(searched.folder.path);
+      const open = await reopenListed(this.#deps.connection, searched.folder);
       if (open.uidValidity === searched.uidValidity)
         await work(
           searched,

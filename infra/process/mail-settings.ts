@@ -43,18 +43,18 @@ const endsConnections = ({ before, now }: MailboxChange): boolean =>
   (now === null || now.state === 'pending' || now.state === 'paused' || now.state === 'removed');
 
 /**
- * True when a folder is no longer where it was: another may be created under its path, and a connection that has
- * the old one open would still show that one.
+ * True when a folder left its path: it was renamed or removed, or now only holds other folders. Another may be created
+ * there, and a connection that has the old one open would go on showing the old one.
  */
 const leavesPath = ({ before, now }: MailboxChange): boolean => {
-  if (before === null || now === null) return false;
-  const left = new Map(allSelectable(now).map(({ number, path }) => [number, path]));
-  return allSelectable(before).some(({ number, path }) => left.get(number) !== path);
+  if (before === null || now === null || before.folders === now.folders) return false;
+  const pathNow = new Map(allSelectable(now).map(({ number, path }) => [number, path]));
+  return allSelectable(before).some(({ number, path }) => pathNow.get(number) !== path);
 };
 
 /**
- * A mailbox is paused or removed, and a folder found to be gone, renamed, or replaced by another of its name, in one process; every
- * process closes its own connections, or opens the folder on them again.
+ * One process finds that a mailbox was paused or removed, or that a folder left its path or was replaced by another
+ * of its name. Every process then ends its connections, or opens the folder on each again before it is next used.
  */
 export function keepConnectionsTrue(
   mail: Pick<ImapGateway, 'disconnect' | 'doubtFolders'>,

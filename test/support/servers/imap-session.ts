@@ -130,7 +130,7 @@ export class ImapTestSession {
       return undefined;
     },
     STATUS: ([path]) => {
-      this.#status(this.#account.folder(String(path)));
+      this.#status(this.#shownAt(String(path)));
     },
     SELECT: ([path]) => this.#select(String(path), 'READ-WRITE'),
     EXAMINE: ([path]) => this.#select(String(path), 'READ-ONLY'),
@@ -194,6 +194,12 @@ export class ImapTestSession {
       throw new Error('Mailbox does not exist');
     // The folder that now has the path, as if it were the one that was opened.
     return now;
+  }
+
+  /** A folder that is gone and still shown also has its own status. */
+  #shownAt(path: string): LabelFolder {
+    const isKept = this.#open?.path === path && this.#habits.goneWhileOpen === 'kept';
+    return isKept && this.#open !== null ? this.#open : this.#account.folder(path);
   }
 
   #list(name: string, pattern: string): undefined {

@@ -143,7 +143,7 @@ export async function startSyncRig(
       },
     }),
   });
-  // Its worker itself opens again what it finds replaced.
+  // No feed is followed here: the worker itself doubts the folders that it finds replaced.
   keepConnectionsTrue(gateway, { directory, feed: { onFolderReset: () => undefined } });
   const add = async (id: string, number: number): Promise<void> => {
     const email = sealed(`sealed:x:${id}@example.com`);
