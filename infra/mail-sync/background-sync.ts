@@ -28,7 +28,7 @@ export interface BackgroundOptions {
   /** Every folder is complete. May throw `store_unavailable`. */
   readonly onComplete: () => Promise<void>;
   /** A folder could not be polled, whatever the list reported. */
-  readonly onRefused: (folder: FolderRef) => void;
+  readonly onRefused: (folder: Pick<FolderRef, 'number'>) => void;
   /** A folder is not where the list reported it: another list is needed. */
   readonly onGone: () => void;
   /** There is nothing more to do. */
@@ -166,12 +166,13 @@ export class BackgroundSync {
     return due === undefined ? null : (connection) => this.#compare(connection, due);
   }
 
-  /** Forgets those that are gone: the list that has one again asks for it. */
+  /** Forgets those that are gone: the list that has one again decides anew. */
   #firstAsked(folders: readonly FolderRef[]): FolderRef | null {
     for (const number of this.#asked) {
       const folder = folders.find((each) => each.number === number);
       if (folder !== undefined) return folder;
       this.#asked.delete(number);
+      this.#options.onRefused({ number });
     }
     return null;
   }

@@ -69,26 +69,27 @@ export class FolderRounds {
     for (const folder of this.folders) {
       const status = statusOf.get(folder.path);
       const mirror = await this.#sync.mirrorOf(folder);
-      if (status) this.#noteValidity(folder, status, mirror);
+      if (status) this.#noteValidity(folder, status);
       const said = JSON.stringify(status, (_, value: unknown) =>
         typeof value === 'bigint' ? String(value) : value,
       );
       const isNews = status && isBehind(mirror, status) && this.#polled.get(folder.number) !== said;
       if (!isNews && !invalidated.has(folder.number) && mirror !== null) continue;
+      if (status && mirror && mirror.uidValidity !== status.uidValidity) this.#onReplaced();
       this.#polled.set(folder.number, said);
       changed.push(folder);
     }
     return changed;
   }
 
-  #noteValidity({ number }: FolderRef, { uidValidity }: FolderStatus, mirror: FolderMirror | null): void {
-    const known = this.#validities.get(number) ?? mirror?.uidValidity;
+  #noteValidity({ number }: FolderRef, { uidValidity }: FolderStatus): void {
+    const known = this.#validities.get(number);
     this.#validities.set(number, uidValidity);
     if (known !== undefined && known !== uidValidity) this.#onReplaced();
   }
 
   /** The folder could not be polled; the next list decides again. */
-  forgetPoll({ number }: FolderRef): void {
+  forgetPoll({ number }: Pick<FolderRef, 'number'>): void {
     this.#polled.delete(number);
   }
 

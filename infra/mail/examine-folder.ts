@@ -96,7 +96,7 @@ export async function folderCounts(
   { path }: FolderRef,
 ): Promise<FolderCounts | null> {
   const highestModseq = connection.capabilities.condstore;
-  await settleDoubt(connection);
+  if (connection.openPath === path) await settleDoubt(connection);
   const status = await connection.run(async (client) => {
     // For the open folder it reports what this connection has seen, which a NOOP brings up to date.
     if (client.mailbox !== false && client.mailbox.path === path) await client.noop();

@@ -170,7 +170,7 @@ export class ImapGateway implements MailPort {
     return await this.#pool(mailboxId).watch(options);
   }
 
-  /** A folder of the mailbox left its path or was replaced: each connection opens its folder again before it is next used. */
+  /** A folder of the mailbox left its path or was replaced: each connection opens its folder again before it is next read. */
   doubtFolders(mailboxId: string): void {
     this.#pools.get(mailboxId)?.doubtFolders();
   }

@@ -275,7 +275,7 @@ export async function readBytes(
   path: string | null,
   { offset, length }: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array | null> {
-  // After the first piece the folder is known to exist, and a UID that vanishes reports so itself.
+  // After the first piece the folder was there, and a UID that vanishes reports so itself.
   const open =
     offset > 0 ? await reopenListed(connection, folder) : await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity) return null;

@@ -63,10 +63,18 @@ export async function reopenListed(connection: ImapConnection, folder: FolderRef
   }
 }
 
-/** Opens the open folder again if it is in doubt: its STATUS is that of the folder which this connection has open. */
+/**
+ * Opens the open folder again if it is in doubt: its STATUS is that of the folder which this connection has open. No
+ * folder is open when the server refuses, and STATUS then says what is at the path. Throws like `run` for any other error.
+ */
 export async function settleDoubt(connection: ImapConnection): Promise<void> {
-  if (connection.openPath !== null && connection.isInDoubt)
-    await openIfThere(connection, connection.openPath, 'read');
+  const path = connection.openPath;
+  if (path === null || !connection.isInDoubt) return;
+  try {
+    await connection.open(path, 'read');
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'provider_rejected') throw error;
+  }
 }
 
 /** What a refused command means: some servers (Cyrus) refuse every command in a folder that was renamed or removed while open. */

@@ -54,7 +54,7 @@ const leavesPath = ({ before, now }: MailboxChange): boolean => {
 
 /**
  * One process finds that a mailbox was paused or removed, or that a folder left its path or was replaced by another
- * of its name. Every process then ends its connections, or opens the folder on each again before it is next used.
+ * of its name. Every process then ends its connections, or opens the folder on each again before it is next read.
  */
 export function keepConnectionsTrue(
   mail: Pick<ImapGateway, 'disconnect' | 'doubtFolders'>,

@@ -178,6 +178,28 @@ describe('a folder that another client renames, removes or creates again', funct
     }
   });
 
+  it(`keeps no connection from other folders when it is gone and in doubt ${verifies('contract:4:folder-gone')}`, async () => {
+    await start(MODERN, ['Work', 'Other']);
+    const asked = [
+      (connection: ImapConnection) => folderCounts(connection, { number: 2, path: 'Other' }),
+      (connection: ImapConnection) => listFolders(connection),
+    ];
+    for (const ask of asked) {
+      const answer = await rig.gateway.withConnection(
+        rig.mailboxId,
+        async (connection) => {
+          await connection.open('Work', 'read');
+          server.account.delete('Work');
+          rig.gateway.doubtFolders(rig.mailboxId);
+          return await ask(connection);
+        },
+        true,
+      );
+      expect(answer).to.not.equal(null);
+      server.account.create('Work');
+    }
+  });
+
   it(`never returns another message under an old id on Courier ${verifies('contract:4:made-anew')}`, async () => {
     await start(COURIER_LIKE, ['INBOX.Work']);
     rig.work();
