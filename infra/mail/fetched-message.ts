@@ -169,8 +169,9 @@ const firstMessageId = (text: string | undefined): string | null => {
 };
 
 /** The values of each field by lower-case name, unfolded (RFC 5322 2.2.3), in header order; raw 8-bit text decoded. */
-export function headerLines(raw: Buffer | undefined): ReadonlyMap<string, readonly string[]> {
-  const text = raw === undefined ? '' : decodeUndeclared(raw);
+function headerLines(raw: unknown): ReadonlyMap<string, readonly string[]> {
+  // imapflow gives `false` for NIL, as Dovecot answers for a message that is removed meanwhile.
+  const text = Buffer.isBuffer(raw) ? decodeUndeclared(raw) : '';
   const lines = text.replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
   const headers = new Map<string, string[]>();
   for (const line of lines) {
