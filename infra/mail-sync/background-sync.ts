@@ -146,7 +146,7 @@ export class BackgroundSync {
   /** The next step: requested folders first, then the initial scan in the order of the folders, then comparisons. */
   async #next(): Promise<Step | null> {
     const { sync, folders, onComplete } = this.#options;
-    const asked = this.#firstAsked(folders());
+    const asked = this.#firstAsked();
     if (asked !== null) return (...on) => this.#poll(asked, ...on);
     this.#unnamed ??= await sync.index.unnamed(sync.mailboxNumber);
     const [unnamed] = this.#unnamed;
@@ -167,7 +167,9 @@ export class BackgroundSync {
   }
 
   /** Forgets those that are gone: the list that has one again decides anew. */
-  #firstAsked(folders: readonly FolderRef[]): FolderRef | null {
+  #firstAsked(): FolderRef | null {
+    if (this.#asked.size === 0) return null;
+    const folders = this.#options.folders();
     for (const number of this.#asked) {
       const folder = folders.find((each) => each.number === number);
       if (folder !== undefined) return folder;

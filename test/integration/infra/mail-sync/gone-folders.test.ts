@@ -181,11 +181,13 @@ describe('a folder that another client renames, removes or creates again', funct
   it(`keeps no connection from other folders when it is gone and in doubt ${verifies('contract:4:folder-gone')}`, async () => {
     await start(MODERN, ['Work', 'Other']);
     const asked = [
-      (connection: ImapConnection) => folderCounts(connection, { number: 2, path: 'Other' }),
-      (connection: ImapConnection) => listFolders(connection),
+      async (connection: ImapConnection) =>
+        (await folderCounts(connection, { number: 2, path: 'Other' }))?.messages,
+      async (connection: ImapConnection) =>
+        (await listFolders(connection)).find(({ path }) => path === 'Other')?.total,
     ];
     for (const ask of asked) {
-      const answer = await rig.gateway.withConnection(
+      const messages = await rig.gateway.withConnection(
         rig.mailboxId,
         async (connection) => {
           await connection.open('Work', 'read');
@@ -195,7 +197,7 @@ describe('a folder that another client renames, removes or creates again', funct
         },
         true,
       );
-      expect(answer).to.not.equal(null);
+      expect(messages).to.equal(1);
       server.account.create('Work');
     }
   });
@@ -257,12 +259,16 @@ for (const [name, capability] of [
             await own.mailboxCreate('Work');
             for (const each of content) await own.append('Work', raw(each));
           });
+          // Dovecot can lose what is appended to a folder in the moment after its creation.
+          if ((await rig.client(subjectsOfWork)).length < content.length)
+            await rig.client(async (own) => {
+              for (const each of content) await own.append('Work', raw(each));
+            });
           await eventually(isSame, 15_000);
           const { messages } = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) =>
             mail.query(queryOf({ folders: [rig.folder('Work')], depth: 'envelope' })),
           );
-          // Not what was appended: Dovecot can lose what is appended to a folder in the moment after its creation.
-          expect(messages.map(({ subject }) => subject)).to.deep.equal(await rig.client(subjectsOfWork));
+          expect(messages.map(({ subject }) => subject)).to.deep.equal(content);
         }
       } finally {
         await rig.close();
